@@ -1,0 +1,41 @@
+"""Guarantee regions for local explanations: how near is near enough to trust one?"""
+
+from pathlib import Path as _Path
+
+# From a checkout's root, ./lime_guarantee wins over an installed copy, but has no adapters/ inside.
+_root = _Path(__file__).resolve().parent.parent
+if not (_Path(__file__).parent / "adapters").is_dir() and all(
+    (_root / _part).is_file() for _part in ("pyproject.toml", "adapters/__init__.py")
+):
+    __path__.append(str(_root))
+
+from lime_guarantee.domain import Axis, Domain
+from lime_guarantee.engine.baselines import Greedy, Radial
+from lime_guarantee.engine.certify import Certificate
+from lime_guarantee.engine.divide import Divide
+from lime_guarantee.errors import (
+    GuaranteeError,
+    InconsistentModelError,
+    InvalidInputError,
+    ModelError,
+)
+from lime_guarantee.find import Progress, find_region
+from lime_guarantee.region import GuaranteeRegion
+from lime_guarantee.version import __version__
+
+__all__ = [
+    "Axis",
+    "Certificate",
+    "Divide",
+    "Domain",
+    "Greedy",
+    "GuaranteeError",
+    "GuaranteeRegion",
+    "InconsistentModelError",
+    "InvalidInputError",
+    "ModelError",
+    "Progress",
+    "Radial",
+    "__version__",
+    "find_region",
+]

@@ -1,0 +1,127 @@
+"""The oracle: the one door through which the model is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import BoolArray, FloatArray
+from lime_guarantee.domain import Domain
+from lime_guarantee.errors import (
+    EvaluationLimit,
+    GuaranteeError,
+    InconsistentModelError,
+    ModelError,
+)
+
+BATCH_ROWS = 10_000
+REASKED_ROWS = 32
+
+
+class Oracle:
+    """Asks `faithful` in batches; checks, counts and limits what it is asked.
+
+    Parameters
+    ----------
+    faithful : callable
+        Maps an (n, D) array of raw values to n booleans.
+    domain : Domain
+        Turns engine coordinates into the raw values that `faithful` sees.
+    max_evaluations : int, optional
+        The number of rows never to be passed.
+    batch_rows : int
+        The largest number of rows in one call.
+    """
+
+    def __init__(
+        self,
+        faithful: Callable[[Any], Any],
+        domain: Domain,
+        *,
+        max_evaluations: int | None = None,
+        batch_rows: int = BATCH_ROWS,
+    ) -> None:
+        self.faithful = faithful
+        self.domain = domain
+        self.max_evaluations = max_evaluations
+        self.batch_rows = batch_rows
+        self.evaluations = 0
+        self.calls = 0
+        self._reasked = False
+
+    @property
+    def remaining(self) -> int | None:
+        """How many rows may still be asked, or None without a limit."""
+        return None if self.max_evaluations is None else self.max_evaluations - self.evaluations
+
+    def evaluate(self, points: FloatArray) -> BoolArray:
+        """Whether each point, a row of engine coordinates, is faithful.
+
+        Raises
+        ------
+        EvaluationLimit
+            If that many rows would pass the limit; then nothing is asked.
+        ModelError
+            If `faithful` raises or its answer cannot be used.
+        """
+        self._check_limit(len(points))
+        answers = [
+            self._ask(points[start : start + self.batch_rows])
+            for start in range(0, len(points), self.batch_rows)
+        ]
+        answer = np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
+        if not self._reasked and len(points) > 1:
+            self._reask(points, answer)
+        return answer
+
+    def _check_limit(self, rows: int) -> None:
+        if self.remaining is not None and rows > self.remaining:
+            raise EvaluationLimit(f"max_evaluations={self.max_evaluations} is reached")
+
+    def _ask(self, points: FloatArray) -> BoolArray:
+        rows = self.domain.decode(points)
+        self.calls += 1
+        self.evaluations += len(rows)
+        where = f"call {self.calls} of the model, with {len(rows)} rows"
+        try:
+            answer = self.faithful(rows)
+        except GuaranteeError:
+            raise
+        except Exception as error:
+            raise ModelError(
+                f"{where}, raised {type(error).__name__}: {error}. No region is returned. "
+                "Call the model on a few rows of the domain to reproduce it."
+            ) from error
+        except BaseException as interruption:  # Ctrl-C: pass it on, and say where it came
+            interruption.add_note(f"Interrupted in {where}. No region is returned.")
+            raise
+        return _checked_answer(answer, len(rows), where)
+
+    def _reask(self, points: FloatArray, answer: BoolArray) -> None:
+        """Ask some rows once more, in another batch and order: a function answers the same."""
+        self._reasked = True
+        chosen = np.arange(len(points))[:: max(1, len(points) // REASKED_ROWS)][:REASKED_ROWS][::-1]
+        if self.remaining is not None and len(chosen) > self.remaining:
+            return
+        again = self._ask(np.ascontiguousarray(points[chosen]))
+        differing = int(np.sum(again != answer[chosen]))
+        if differing:
+            raise InconsistentModelError(
+                f"the model is not a function: asked the same {len(chosen)} rows twice, it changed its "
+                f"answer on {differing}. A guarantee about it would mean nothing. Fix its seed, or switch "
+                "its randomness off (dropout, sampling, an unset random_state)."
+            )
+
+
+def _checked_answer(answer: Any, rows: int, where: str) -> BoolArray:
+    array = np.asarray(answer)
+    if array.shape != (rows,):
+        raise ModelError(f"{where}: one answer a row, shape ({rows},), is required; got shape {array.shape}.")
+    if array.dtype != np.bool_:
+        raise ModelError(
+            f"{where}: `faithful` must return booleans; got {array.dtype}. "
+            "Compare model and surrogate inside it, e.g. `abs(model(X) - surrogate(X)) < tolerance`."
+        )
+    return np.array(array)

@@ -1,0 +1,61 @@
+"""What a search is: a generator that yields shapes and is sent what the certifier made of each.
+
+Nothing a search does is part of the guarantee. It may ask the oracle what it likes, reuse every point it
+has seen and propose as often as it wants: proposals cost error budget and evaluations, not honesty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from lime_guarantee.arrays import FloatArray, IntArray
+from lime_guarantee.box import Box
+from lime_guarantee.engine.certify import Attempt, Shape
+from lime_guarantee.engine.oracle import Oracle
+
+Proposals = Generator[Shape, Attempt, None]
+"""Yields shapes that hold the instance; is sent the attempt on each; ends when it has no more to propose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a search is given.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Tells whether points are faithful.
+    instance : array of shape (D,)
+        The instance, in engine coordinates; it is faithful.
+    domain : Box
+        The whole domain.
+    purity, confidence : float
+        What the certifier will ask of a proposal.
+    rng : Generator
+        The search's own random stream.
+    """
+
+    oracle: Oracle
+    instance: FloatArray
+    domain: Box
+    purity: float
+    confidence: float
+    rng: np.random.Generator
+
+    @property
+    def free_axes(self) -> IntArray:
+        """The axes that are not constant."""
+        return np.flatnonzero(self.domain.upper > self.domain.lower)
+
+
+class Search(Protocol):
+    """A way to look for large faithful shapes."""
+
+    name: str
+
+    def propose(self, task: Task) -> Proposals:
+        """Propose shapes, best first."""

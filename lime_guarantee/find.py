@@ -1,0 +1,239 @@
+"""find_region(): a search proposes, the certifier disposes."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import FloatArray
+from lime_guarantee.box import Box
+from lime_guarantee.domain import Domain
+from lime_guarantee.engine.baselines import Ball, Greedy, Radial
+from lime_guarantee.engine.certify import TESTS, Certificate, Certifier, CertifierName, ErrorBudget, Shape
+from lime_guarantee.engine.divide import Divide
+from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.ordering import order_categories
+from lime_guarantee.engine.search import Search, Task
+from lime_guarantee.errors import EvaluationLimit, InvalidInputError
+from lime_guarantee.region import GuaranteeRegion, Status
+from lime_guarantee.version import __version__
+
+SEARCHES: dict[str, Callable[[], Search]] = {
+    "divide": Divide,
+    "radial": Radial,
+    "greedy": Greedy,
+}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a `progress` callback is told after every proposal."""
+
+    search: str
+    attempts: int
+    evaluations: int
+    log10_volume: float
+    accepted: bool
+
+
+def find_region(
+    faithful: Callable[[Any], Any],
+    instance: Any,
+    domain: Domain,
+    *,
+    purity: float = 0.99,
+    confidence: float = 0.99,
+    search: str | Search = "divide",
+    certifier: CertifierName = "anytime",
+    random_state: int | np.random.Generator | None = None,
+    max_evaluations: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> GuaranteeRegion:
+    """Find a large box around an instance in which `faithful` holds almost everywhere.
+
+    With probability at least `confidence` over the random draws made here, `faithful` holds on at least
+    `purity` of the volume of the region that is returned, if it is certified.
+
+    Parameters
+    ----------
+    faithful : callable
+        Maps an (n, D) array of raw values to n booleans: is the explanation faithful to the model there?
+        It must be a function: the same answer to the same row.
+    instance : array-like of shape (D,)
+        The instance that was explained.
+    domain : Domain
+        Range and kind of every feature.
+    purity : float in (0, 1)
+        Share of the region's volume that is faithful.
+    confidence : float in (0, 1)
+        Probability that the promise holds.
+    search : {"divide", "radial", "greedy"} or Search
+        How boxes are proposed. A search object, such as ``Divide(positives=300)``, sets its own options.
+    certifier : {"anytime", "zero-failure"}
+        How boxes are tested. "zero-failure" is the paper's test, which a single failure sinks.
+    random_state : int, Generator or None
+        With the same integer, the same region, bit for bit.
+    max_evaluations : int, optional
+        The number of rows never to be passed. If no box is certified by then, the region says so.
+    progress : callable, optional
+        Called with a `Progress` after every proposal.
+
+    Returns
+    -------
+    GuaranteeRegion
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.abs(X).max(axis=1) < 1
+    >>> region = find_region(faithful, [0.1, 0.2], Domain.from_bounds([-2, -2], [2, 2]), random_state=0)
+    >>> region.status
+    'certified'
+    >>> bool((region.lower < -0.9).all() and (region.upper > 0.9).all())
+    True
+    """
+    _check_share("purity", purity)
+    _check_share("confidence", confidence)
+    _check_limit(max_evaluations)
+    if certifier not in TESTS:
+        raise InvalidInputError(f"certifier: one of {sorted(TESTS)} is required; got {certifier!r}.")
+    if not isinstance(domain, Domain):
+        raise InvalidInputError(
+            f"domain: a Domain is required; got {type(domain).__name__}. "
+            "Make one with Domain.from_bounds or Domain.from_data."
+        )
+    if not callable(faithful):
+        raise InvalidInputError(f"faithful: a callable is required; got {type(faithful).__name__}.")
+    searcher = _resolve_search(search)
+    row = domain.row(instance)
+    domain, widened = domain.including(row)
+    oracle = Oracle(faithful, domain, max_evaluations=max_evaluations)
+    start = domain.encode(row[np.newaxis])[0]
+    found = None
+    if not oracle.evaluate(start[np.newaxis])[0]:
+        status: Status = "unfaithful"
+        reason = "the explanation misses the model at the instance itself."
+    else:
+        search_rng, certify_rng = np.random.default_rng(random_state).spawn(2)
+        judge = Certifier(oracle, purity, ErrorBudget(confidence), certify_rng, certifier)
+        found, reason = _best_certified(searcher, start, judge, search_rng, progress)
+        status = "certified" if found else "uncertified"
+    shape, certificate = found if found else (Box(start, start, domain.unit), None)
+    lower, upper, allowed = _raw_bounds(shape, oracle.domain, domain)
+    return GuaranteeRegion(
+        status=status,
+        domain=domain,
+        instance=row,
+        lower=lower,
+        upper=upper,
+        allowed=allowed,
+        purity=float(purity),
+        confidence=float(confidence),
+        certificate=certificate,
+        evaluations=oracle.evaluations,
+        calls=oracle.calls,
+        log10_volume=shape.log_volume / float(np.log(10.0)),
+        search=searcher.name,
+        random_state=int(random_state) if isinstance(random_state, numbers.Integral) else None,
+        widened=widened,
+        reason=reason,
+        radius=shape.radius if isinstance(shape, Ball) else None,
+        version=__version__,
+    )
+
+
+def _best_certified(
+    searcher: Search,
+    start: FloatArray,
+    certifier: Certifier,
+    rng: np.random.Generator,
+    progress: Callable[[Progress], None] | None,
+) -> tuple[tuple[Shape, Certificate] | None, str]:
+    """The largest shape that was certified, or None and the reason.
+
+    All attempts are paid for from one budget, so the best of several accepted shapes may be chosen.
+    """
+    oracle, best, reason = certifier.oracle, None, ""
+    try:
+        domain = order_categories(oracle, start, rng)
+        start = domain.encode(oracle.domain.decode(start[np.newaxis]))[0]
+        oracle.domain = domain
+        task = Task(oracle, start, domain.box(), certifier.purity, certifier.budget.confidence, rng)
+        proposals = searcher.propose(task)
+        shape = next(proposals, None)
+        while shape is not None:
+            attempt = certifier.attempt(shape)
+            if attempt.certificate and (best is None or shape.log_volume > best[0].log_volume):
+                best = shape, attempt.certificate
+            if progress is not None:
+                progress(
+                    Progress(
+                        search=searcher.name,
+                        attempts=certifier.budget.attempts,
+                        evaluations=oracle.evaluations,
+                        log10_volume=shape.log_volume / float(np.log(10.0)),
+                        accepted=attempt.accepted,
+                    )
+                )
+            try:
+                shape = proposals.send(attempt)
+            except StopIteration:
+                break
+        if best is None:
+            reason = f"none of the {certifier.budget.attempts} boxes that were tried could be certified."
+    except EvaluationLimit:
+        if best is None:
+            reason = (
+                f"the limit of {oracle.max_evaluations:,} evaluations came before a box was certified "
+                f"({certifier.budget.attempts} tried). Allow more with max_evaluations=."
+            )
+    return best, reason
+
+
+def _raw_bounds(
+    shape: Shape, searched: Domain, domain: Domain
+) -> tuple[FloatArray, FloatArray, dict[str, tuple[Any, ...]]]:
+    """Bounds and allowed categories of a shape found in a domain whose categories were reordered."""
+    box = shape.bounding_box if isinstance(shape, Ball) else shape
+    assert isinstance(box, Box)
+    lower, upper = box.lower.copy(), box.upper.copy()
+    allowed = {}
+    for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
+        if axis.kind == "categorical":
+            held = {axis.position(v) for v in ordered.categories[int(lower[i]) : int(upper[i]) + 1]}
+            positions = [k for k in range(len(axis.categories)) if k in held]
+            allowed[axis.name] = tuple(axis.categories[k] for k in positions)
+            lower[i], upper[i] = positions[0], positions[-1]
+    return lower, upper, allowed
+
+
+def _resolve_search(search: str | Search) -> Search:
+    if isinstance(search, str):
+        if search not in SEARCHES:
+            raise InvalidInputError(
+                f"search: one of {sorted(SEARCHES)} or a Search is required; got {search!r}."
+            )
+        return SEARCHES[search]()
+    if not hasattr(search, "propose") or isinstance(search, type):
+        raise InvalidInputError(
+            f"search: a name or a Search object, such as Divide(), is required; got {search!r}."
+        )
+    return search
+
+
+def _check_share(parameter: str, value: float) -> None:
+    if not isinstance(value, numbers.Real) or not 0.0 < value < 1.0:
+        raise InvalidInputError(
+            f"{parameter}: a number between 0 and 1, both excluded, is required; got {value!r}."
+        )
+
+
+def _check_limit(value: int | None) -> None:
+    if value is not None and (not isinstance(value, numbers.Integral) or value < 1):
+        raise InvalidInputError(f"max_evaluations: a positive integer or None is required; got {value!r}.")

@@ -1,0 +1,223 @@
+"""The result: a region, what certifies it and where it came from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray, frozen
+from lime_guarantee.box import Box
+from lime_guarantee.domain import Domain
+from lime_guarantee.engine.certify import Certificate
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.optional import require
+from lime_guarantee.report import describe
+
+Status = Literal["certified", "unfaithful", "uncertified"]
+
+
+@dataclass(frozen=True, eq=False)
+class GuaranteeRegion:
+    """An axis-aligned box around an instance in which an explanation is faithful to the model.
+
+    It is truthy if and only if it is certified. ``str(region)`` is a report; `to_frame` is a table.
+
+    Parameters
+    ----------
+    status : {"certified", "unfaithful", "uncertified"}
+        "unfaithful": the explanation misses the model at the instance itself. "uncertified": no box
+        could be certified, usually because the limit on evaluations came first. In both cases the box is the
+        instance alone and nothing is promised.
+    domain : Domain
+        Range and kind of every feature, widened where the instance lay outside it.
+    instance : array of shape (D,)
+        The instance, in raw values.
+    lower, upper : arrays of shape (D,)
+        The bounds, both inside the region. On a categorical feature they are the first and last
+        position, in the domain's list, of the categories allowed; `allowed` has the categories themselves.
+    allowed : dict of str to tuple
+        The categories allowed on every categorical feature.
+    purity, confidence : float
+        What was asked for.
+    certificate : Certificate or None
+        Why the region can be believed; None unless it is certified.
+    evaluations, calls : int
+        Rows asked of the model, and in how many calls.
+    log10_volume : float
+        Logarithm of the volume in the features' own units; cells are counted, constant features left out.
+    search : str
+        The search that found the region.
+    random_state : int or None
+        The seed, where an integer was given.
+    widened : tuple of str
+        Features whose range had to be widened to hold the instance.
+    reason : str
+        Why there is no certified box; empty where there is one.
+    radius : float or None
+        Set by the radial baseline: the region is the part of the box within this distance of the instance.
+    version : str
+        The version of this package.
+    """
+
+    status: Status
+    domain: Domain
+    instance: AnyArray
+    lower: FloatArray
+    upper: FloatArray
+    allowed: Mapping[str, tuple[Hashable, ...]]
+    purity: float
+    confidence: float
+    certificate: Certificate | None
+    evaluations: int
+    calls: int
+    log10_volume: float
+    search: str
+    random_state: int | None
+    widened: tuple[str, ...]
+    reason: str
+    radius: float | None
+    version: str
+
+    def __post_init__(self) -> None:
+        instance = np.array(self.instance, dtype=np.float64 if self.domain.numeric else object)
+        instance.setflags(write=False)
+        object.__setattr__(self, "instance", instance)
+        object.__setattr__(self, "lower", frozen(self.lower))
+        object.__setattr__(self, "upper", frozen(self.upper))
+
+    def __bool__(self) -> bool:
+        return self.status == "certified"
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GuaranteeRegion):
+            return NotImplemented
+        return self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names."""
+        return self.domain.names
+
+    @cached_property
+    def reach(self) -> FloatArray:
+        """Width of the region over the width of the domain, for every feature (cells are counted)."""
+        width = self._search_box.width / self.domain.box().width
+        return frozen(width)
+
+    @property
+    def volume_fraction(self) -> float:
+        """Share of the domain's volume that the region takes up."""
+        if self.radius is None:
+            return float(np.prod(self.reach))
+        return float(min(1.0, np.exp(np.log(10.0) * self.log10_volume - self.domain.box().log_volume)))
+
+    def contains(self, X: Any) -> BoolArray:
+        """Which rows of raw values, an array or a DataFrame, lie in the region."""
+        coordinates = self._search_domain.encode(X)
+        inside = self._search_box.contains(coordinates)
+        if self.radius is not None:
+            gap = coordinates - self._search_domain.encode(self.instance[np.newaxis])
+            inside &= np.sum(np.where(inside[:, np.newaxis], gap, 0.0) ** 2, axis=1) <= self.radius**2
+        return inside
+
+    def coverage(self, X: Any) -> float:
+        """Share of the given rows that lie in the region."""
+        inside = self.contains(X)
+        if inside.size == 0:
+            raise InvalidInputError("X: coverage needs at least one row.")
+        return float(inside.mean())
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every feature."""
+        pandas = require("pandas", "GuaranteeRegion.to_frame", extra="all")
+        categorical = [axis.kind == "categorical" for axis in self.domain.axes]
+        return pandas.DataFrame(
+            {
+                "feature": list(self.names),
+                "kind": list(self.domain.kinds),
+                "instance": list(self.instance),
+                "lower": [None if c else v for c, v in zip(categorical, self.lower, strict=True)],
+                "upper": [None if c else v for c, v in zip(categorical, self.upper, strict=True)],
+                "allowed": [self.allowed.get(name) for name in self.names],
+                "reach": self.reach,
+            }
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, in plain types; `from_dict` makes the same region of it."""
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data.update(
+            domain=self.domain.to_dict(),
+            instance=self.instance.tolist(),
+            lower=self.lower.tolist(),
+            upper=self.upper.tolist(),
+            allowed={name: list(values) for name, values in self.allowed.items()},
+            certificate=None if self.certificate is None else asdict(self.certificate),
+            widened=list(self.widened),
+        )
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> GuaranteeRegion:
+        """The region that `to_dict` described."""
+        expected = {field.name for field in fields(cls)}
+        if set(data) != expected:
+            raise InvalidInputError(
+                f"data: not a region of version {data.get('version', 'unknown')}: "
+                f"missing {sorted(expected - set(data))}, unknown {sorted(set(data) - expected)}."
+            )
+        certificate = data["certificate"]
+        return cls(
+            **{
+                **data,
+                "domain": Domain.from_dict(data["domain"]),
+                "allowed": {name: tuple(values) for name, values in data["allowed"].items()},
+                "certificate": None if certificate is None else Certificate(**certificate),
+                "widened": tuple(data["widened"]),
+            }
+        )
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        try:
+            return json.dumps(self.to_dict(), allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"the region cannot be written as JSON: {error}. Categories must be text, numbers, "
+                "booleans or None; encode the others before."
+            ) from error
+
+    @classmethod
+    def from_json(cls, text: str) -> GuaranteeRegion:
+        """The region that `to_json` wrote."""
+        return cls.from_dict(json.loads(text))
+
+    @cached_property
+    def _search_domain(self) -> Domain:
+        """The domain with the allowed categories first, so that they are an interval."""
+        orders = {}
+        for i, axis in enumerate(self.domain.axes):
+            if axis.kind == "categorical":
+                first = [axis.position(value) for value in self.allowed[axis.name]]
+                rest = [k for k in range(len(axis.categories)) if k not in first]
+                orders[i] = [*first, *rest]
+        return self.domain.reordered(orders)  # type: ignore[arg-type]
+
+    @cached_property
+    def _search_box(self) -> Box:
+        lower, upper = self.lower.copy(), self.upper.copy()
+        for i, axis in enumerate(self.domain.axes):
+            if axis.kind == "categorical":
+                lower[i], upper[i] = 0.0, len(self.allowed[axis.name]) - 1.0
+        return Box(lower, upper, self.domain.unit)
