@@ -1,4 +1,4 @@
-"""Guarantee regions for local explanations: how near is near enough to trust one?"""
+"""Guarantee regions: where a local explanation is faithful to its model, with a certificate."""
 
 from pathlib import Path as _Path
 

@@ -19,5 +19,5 @@ class InconsistentModelError(ModelError):
     """The model answered the same question in two ways, so no guarantee can be given."""
 
 
-class EvaluationLimit(GuaranteeError):
+class EvaluationLimitError(GuaranteeError):
     """The limit on evaluations would be passed; the search ends and nothing more is asked."""

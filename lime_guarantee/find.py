@@ -18,7 +18,7 @@ from lime_guarantee.engine.divide import Divide
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.ordering import order_categories
 from lime_guarantee.engine.search import Search, Task
-from lime_guarantee.errors import EvaluationLimit, InvalidInputError
+from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
 from lime_guarantee.region import GuaranteeRegion, Status
 from lime_guarantee.version import __version__
 
@@ -187,7 +187,7 @@ def _best_certified(
                 break
         if best is None:
             reason = f"none of the {certifier.budget.attempts} boxes that were tried could be certified."
-    except EvaluationLimit:
+    except EvaluationLimitError:
         if best is None:
             reason = (
                 f"the limit of {oracle.max_evaluations:,} evaluations came before a box was certified "
@@ -227,13 +227,13 @@ def _resolve_search(search: str | Search) -> Search:
     return search
 
 
-def _check_share(parameter: str, value: float) -> None:
-    if not isinstance(value, numbers.Real) or not 0.0 < value < 1.0:
+def _check_share(parameter: str, value: object) -> None:
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
         raise InvalidInputError(
             f"{parameter}: a number between 0 and 1, both excluded, is required; got {value!r}."
         )
 
 
-def _check_limit(value: int | None) -> None:
-    if value is not None and (not isinstance(value, numbers.Integral) or value < 1):
+def _check_limit(value: object) -> None:
+    if value is not None and (not isinstance(value, numbers.Integral) or int(value) < 1):
         raise InvalidInputError(f"max_evaluations: a positive integer or None is required; got {value!r}.")

@@ -132,8 +132,8 @@ class Problem:
         surrogate = _checked("the surrogate", self.surrogate(X), len(X))
         if model.shape != surrogate.shape:
             raise ModelError(
-                f"the model answers with shape {model.shape}, the surrogate with {surrogate.shape}; they must "
-                "agree. Take the same column, or all the columns, of both."
+                f"the model answers with shape {model.shape}, the surrogate with {surrogate.shape}; they "
+                "must agree. Take the same column, or all the columns, of both."
             )
         return self.agreement(model, surrogate)
 

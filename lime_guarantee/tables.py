@@ -56,7 +56,7 @@ def as_row(instance: Any, order: Sequence[str]) -> AnyArray:
         rows = as_table(instance, order).values
         if rows.shape[0] != 1:
             raise InvalidInputError(f"instance: exactly one row is required; got {rows.shape[0]}.")
-        return rows[0]
+        return np.asarray(rows[0])
     index = getattr(instance, "index", None)
     if hasattr(instance, "to_numpy") and index is not None:  # a Series, read by name where it can be
         labels = [str(label) for label in index]

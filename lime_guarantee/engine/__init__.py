@@ -1,0 +1,1 @@
+"""The engine: an oracle, searches that propose boxes, and the certifier that decides."""

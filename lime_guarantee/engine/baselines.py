@@ -13,7 +13,6 @@ from lime_guarantee.arrays import BoolArray, FloatArray, IntArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.search import Proposals, Task
 
-STEPS = 100
 SMALLEST_STEP = 1e-3
 """The first of the logarithmic steps, as a share of the way to the edge."""
 
@@ -57,7 +56,7 @@ class Ball:
         """Which of the points lie in the ball."""
         gap = points[:, self.axes] - self.instance[self.axes]
         near = np.sum(gap * gap, axis=1) <= self.radius**2
-        return near & self.bounding_box.contains(points)
+        return np.asarray(near & self.bounding_box.contains(points))
 
     def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
         """Draw points uniformly: in the full ball, kept if they lie in the domain."""
@@ -78,6 +77,7 @@ class Ball:
 class Radial:
     """A ball around the instance, grown in logarithmic steps while the certifier accepts it."""
 
+    steps: int = 100
     name: ClassVar[str] = "radial"
 
     def propose(self, task: Task) -> Proposals:
@@ -89,7 +89,7 @@ class Radial:
             return
         reach = np.maximum(task.instance - domain.lower, domain.upper - task.instance)[axes]
         unit_points = sample_ball(task.rng, VOLUME_POINTS, axes.size)
-        for radius in np.geomspace(SMALLEST_STEP, 1.0, STEPS) * np.linalg.norm(reach):
+        for radius in np.geomspace(SMALLEST_STEP, 1.0, self.steps) * np.linalg.norm(reach):
             points = task.instance[axes] + radius * unit_points
             kept = float(np.mean(_within(points, domain, axes)))
             if kept < FEWEST_KEPT:
@@ -104,25 +104,27 @@ class Radial:
 class Greedy:
     """A box around the instance, each side grown in logarithmic steps while the certifier accepts it."""
 
+    steps: int = 100
     name: ClassVar[str] = "greedy"
 
     def propose(self, task: Task) -> Proposals:
         """Propose boxes with one side moved at a time, until every side has been stopped."""
         domain, instance = task.domain, task.instance
         cells = domain.unit > 0
-        steps = np.geomspace(SMALLEST_STEP, 1.0, STEPS)
+        shares = np.geomspace(SMALLEST_STEP, 1.0, self.steps)
 
         def reached(edge: FloatArray, step: int) -> FloatArray:
-            way = (edge - instance) * steps[step]
+            way = (edge - instance) * shares[step]
             moved = instance + np.where(cells, np.trunc(way), way)
-            return np.clip(moved, domain.lower, domain.upper)  # rounding may carry it past the edge
+            # Rounding may carry it past the edge.
+            return np.asarray(np.clip(moved, domain.lower, domain.upper))
 
         lower, upper = reached(domain.lower, 0), reached(domain.upper, 0)
         attempt = yield Box(lower, upper, domain.unit)
         if not attempt.accepted:
             return
         growing = [(axis, side) for axis in task.free_axes for side in ("lower", "upper")]
-        for step in range(1, STEPS):
+        for step in range(1, self.steps):
             for axis, side in list(growing):
                 new_lower, new_upper = lower.copy(), upper.copy()
                 if side == "lower":

@@ -6,15 +6,18 @@ drawn uniformly in it and `failures` of them were not faithful.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from lime_guarantee.arrays import FloatArray
 
 MIXTURE = np.arange(16) / 16
 """Failing rates against which evidence is gathered, as fractions of the highest allowed one."""
+
+with np.errstate(divide="ignore"):
+    _LOG_MIXTURE = np.log(MIXTURE)
 
 ROUNDING = 1e-9
 """Evidence (a logarithm) must pass its threshold by this much, so that rounding cannot help it over."""
@@ -78,17 +81,23 @@ def log_evidence(draws: int, failures: int, purity: float) -> float:
 
     For given draws and failures it rises with q0, that is, falls as `purity` rises.
     """
+    ratios = (draws - failures) * _gain_per_success(purity)
+    if failures:
+        ratios = ratios + failures * _LOG_MIXTURE
+    largest = ratios.max()
+    return float(largest + np.log(np.exp(ratios - largest).mean()))
+
+
+@lru_cache
+def _gain_per_success(purity: float) -> FloatArray:
+    """What a faithful draw adds to the logarithm of each likelihood ratio."""
     q0 = 1.0 - purity
-    with np.errstate(divide="ignore"):
-        ratios: FloatArray = special.xlogy(failures, MIXTURE) + (draws - failures) * (
-            np.log1p(-q0 * MIXTURE) - np.log1p(-q0)
-        )
-    return float(special.logsumexp(ratios) - np.log(MIXTURE.size))
+    return np.asarray(np.log1p(-q0 * MIXTURE) - np.log1p(-q0))
 
 
 def reaches(evidence: float, level: float) -> bool:
     """Whether evidence (a logarithm) is enough to reject at the level."""
-    return evidence >= -np.log(level) + ROUNDING
+    return bool(evidence >= -np.log(level) + ROUNDING)
 
 
 def anytime_lower_bound(draws: int, failures: int, level: float) -> float:
@@ -100,11 +109,9 @@ def anytime_lower_bound(draws: int, failures: int, level: float) -> float:
     if not reaches(log_evidence(draws, failures, _ALMOST_ZERO), level):
         return 0.0
     low, high = _ALMOST_ZERO, 1.0
-    for _ in range(100):  # `low` is rejected throughout, so the result errs on the safe side
+    while high - low > 1e-9:  # `low` is rejected throughout, so the result errs on the safe side
         middle = (low + high) / 2.0
-        if middle in (low, high):
-            break
-        if middle < 1.0 and reaches(log_evidence(draws, failures, middle), level):
+        if reaches(log_evidence(draws, failures, middle), level):
             low = middle
         else:
             high = middle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from numba import njit
 
@@ -18,9 +18,8 @@ def kernel(function: F) -> F:
     ``fastmath``: a guarantee rests on exact comparisons.
     """
     try:
-        compiled: F = njit(cache=True)(function)
+        return cast(F, njit(cache=True)(function))
     except RuntimeError as error:
         if "cannot cache" not in str(error):
             raise
-        compiled = njit(function)
-    return compiled
+        return cast(F, njit(function))

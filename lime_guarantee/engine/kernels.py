@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from lime_guarantee.arrays import BoolArray, FloatArray, IntArray
 from lime_guarantee.engine.jit import kernel
 
 
 @kernel
-def points_inside(points, lower, upper):  # type: ignore[no-untyped-def]
+def points_inside(points: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArray:
     """Which points lie in the closed box."""
     inside = np.ones(points.shape[0], dtype=np.bool_)
     for i in range(points.shape[0]):
@@ -23,7 +24,7 @@ def points_inside(points, lower, upper):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hull(points, member):  # type: ignore[no-untyped-def]
+def hull(points: FloatArray, member: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Bounds of the smallest box around the points that are members."""
     dims = points.shape[1]
     lower = np.full(dims, np.inf)
@@ -37,7 +38,15 @@ def hull(points, member):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def expand_box(negatives, lower, upper, low_edge, high_edge, unit, priority):  # type: ignore[no-untyped-def]
+def expand_box(
+    negatives: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    low_edge: FloatArray,
+    high_edge: FloatArray,
+    unit: FloatArray,
+    priority: IntArray,
+) -> tuple[FloatArray, FloatArray]:
     """Move the sides of a box outwards until each meets a negative point or the edge.
 
     A side moves as far as it can in one go, which it can do only once: what stops it stays where it is.
@@ -103,7 +112,9 @@ def expand_box(negatives, lower, upper, low_edge, high_edge, unit, priority):  #
 
 
 @kernel
-def _rank_points(positives, order, negatives, anchor):  # type: ignore[no-untyped-def]
+def _rank_points(
+    positives: FloatArray, order: IntArray, negatives: FloatArray, anchor: FloatArray
+) -> tuple[IntArray, IntArray]:
     """Find each negative's place among the positives, along every axis.
 
     Returns `rank` (K, D), how many positives a cut at the negative would leave below it, or, where it
@@ -129,7 +140,7 @@ def _rank_points(positives, order, negatives, anchor):  # type: ignore[no-untype
 
 
 @kernel
-def _sort_children(kept, axes, bounds):  # type: ignore[no-untyped-def]
+def _sort_children(kept: IntArray, axes: IntArray, bounds: IntArray) -> None:
     """Write the axes and what they keep into `axes` and `bounds`, those that keep most first."""
     for d in range(kept.size):
         j = d
@@ -140,7 +151,7 @@ def _sort_children(kept, axes, bounds):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _log_size(lower, upper, unit):  # type: ignore[no-untyped-def]
+def _log_size(lower: FloatArray, upper: FloatArray, unit: FloatArray) -> float:
     """Logarithm of a box's volume; sides of no width are passed over."""
     size = 0.0
     for d in range(lower.size):
@@ -151,7 +162,9 @@ def _log_size(lower, upper, unit):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _cut(member, positives, axis, value, side, result):  # type: ignore[no-untyped-def]
+def _cut(
+    member: BoolArray, positives: FloatArray, axis: int, value: float, side: int, result: BoolArray
+) -> None:
     """Write into `result` the members strictly on the anchor's side of a cut along an axis."""
     for i in range(positives.shape[0]):
         other = positives[i, axis]
@@ -159,15 +172,25 @@ def _cut(member, positives, axis, value, side, result):  # type: ignore[no-untyp
 
 
 @kernel
-def _choose_split(member, inner_low, inner_high, positives, negatives, order, rank, side, kept):  # type: ignore[no-untyped-def]
+def _choose_split(
+    member: BoolArray,
+    inner_low: FloatArray,
+    inner_high: FloatArray,
+    positives: FloatArray,
+    negatives: FloatArray,
+    order: IntArray,
+    rank: IntArray,
+    side: IntArray,
+    kept: IntArray,
+) -> tuple[int, int, int]:
     """Choose the negative whose exclusion costs most: the one with the smallest best child.
 
     A negative can be cut off along an axis on which it does not lie in the inner box. Writes how many
     positives a cut along every axis keeps (-1 where none is possible) into `kept`.
 
     Returns the negative's index (-1 if the members' hull holds none, so that they are a solution), a
-    number of positives that no box of this node exceeds (-1 if it has no box), and how many negatives the hull
-    holds.
+    number of positives that no box of this node exceeds (-1 if it has no box), and how many negatives
+    the hull holds.
     """
     count, dims = positives.shape
     lower, upper = hull(positives, member)
@@ -210,9 +233,19 @@ def _choose_split(member, inner_low, inner_high, positives, negatives, order, ra
 
 
 @kernel
-def _make_child(  # type: ignore[no-untyped-def]
-    member, inner_low, inner_high, axes, place, positives, negative, side, child, child_low, child_high
-):
+def _make_child(
+    member: BoolArray,
+    inner_low: FloatArray,
+    inner_high: FloatArray,
+    axes: IntArray,
+    place: int,
+    positives: FloatArray,
+    negative: FloatArray,
+    side: IntArray,
+    child: BoolArray,
+    child_low: FloatArray,
+    child_high: FloatArray,
+) -> None:
     """Write a node's child into `child` and its inner box into `child_low` and `child_high`.
 
     The child cuts the negative off along its axis, and holds it along the axes of the children before.
@@ -228,7 +261,15 @@ def _make_child(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _first_solution(child, anchor, positives, negatives, order, rank, side):  # type: ignore[no-untyped-def]
+def _first_solution(
+    child: BoolArray,
+    anchor: FloatArray,
+    positives: FloatArray,
+    negatives: FloatArray,
+    order: IntArray,
+    rank: IntArray,
+    side: IntArray,
+) -> int:
     """Cut off the worst negative where that costs least, until none is left; returns how many are kept."""
     kept = np.empty(anchor.size, dtype=np.int64)
     while True:
@@ -243,7 +284,14 @@ def _first_solution(child, anchor, positives, negatives, order, rank, side):  # 
 
 
 @kernel
-def max_box(positives, order, negatives, anchor, unit, max_nodes):  # type: ignore[no-untyped-def]
+def max_box(
+    positives: FloatArray,
+    order: IntArray,
+    negatives: FloatArray,
+    anchor: FloatArray,
+    unit: FloatArray,
+    max_nodes: int,
+) -> tuple[FloatArray, FloatArray, int]:
     """Find a box with many positives, no negative, and the anchor (Eckstein et al., 2002).
 
     A node is a set of positives whose hull may still hold negatives, and an inner box that every solution

@@ -10,7 +10,7 @@ import numpy as np
 from lime_guarantee.arrays import BoolArray, FloatArray
 from lime_guarantee.domain import Domain
 from lime_guarantee.errors import (
-    EvaluationLimit,
+    EvaluationLimitError,
     GuaranteeError,
     InconsistentModelError,
     ModelError,
@@ -49,7 +49,8 @@ class Oracle:
         self.batch_rows = batch_rows
         self.evaluations = 0
         self.calls = 0
-        self._reasked = False
+        self._reasked_any = False
+        self._reasked_mixed = False
 
     @property
     def remaining(self) -> int | None:
@@ -61,7 +62,7 @@ class Oracle:
 
         Raises
         ------
-        EvaluationLimit
+        EvaluationLimitError
             If that many rows would pass the limit; then nothing is asked.
         ModelError
             If `faithful` raises or its answer cannot be used.
@@ -72,13 +73,42 @@ class Oracle:
             for start in range(0, len(points), self.batch_rows)
         ]
         answer = np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
-        if not self._reasked and len(points) > 1:
-            self._reask(points, answer)
+        self._reask_early(points, answer)
         return answer
+
+    def reask(self, points: FloatArray, answer: BoolArray) -> None:
+        """Ask some rows again, in another batch and order: a function answers the same.
+
+        Raises
+        ------
+        InconsistentModelError
+            If any answer differs from the one given before.
+        """
+        chosen = np.linspace(0, len(points) - 1, min(len(points), REASKED_ROWS)).astype(np.int64)[::-1]
+        if self.remaining is not None and len(chosen) > self.remaining:
+            return
+        again = self._ask(np.ascontiguousarray(points[chosen]))
+        differing = int(np.sum(again != answer[chosen]))
+        if differing:
+            raise InconsistentModelError(
+                f"the model is not a function: asked the same {len(chosen)} rows twice, it changed its "
+                f"answer on {differing}. A guarantee about it would mean nothing. Fix its seed, or switch "
+                "its randomness off (dropout, sampling, an unset random_state)."
+            )
+
+    def _reask_early(self, points: FloatArray, answer: BoolArray) -> None:
+        """Check the first batch, and the first one with both answers, before much is spent."""
+        if len(points) < 2:
+            return
+        mixed = bool(answer.any() and not answer.all())
+        if not self._reasked_any or (mixed and not self._reasked_mixed):
+            self._reasked_any = True
+            self._reasked_mixed |= mixed
+            self.reask(points, answer)
 
     def _check_limit(self, rows: int) -> None:
         if self.remaining is not None and rows > self.remaining:
-            raise EvaluationLimit(f"max_evaluations={self.max_evaluations} is reached")
+            raise EvaluationLimitError(f"max_evaluations={self.max_evaluations} is reached")
 
     def _ask(self, points: FloatArray) -> BoolArray:
         rows = self.domain.decode(points)
@@ -98,21 +128,6 @@ class Oracle:
             interruption.add_note(f"Interrupted in {where}. No region is returned.")
             raise
         return _checked_answer(answer, len(rows), where)
-
-    def _reask(self, points: FloatArray, answer: BoolArray) -> None:
-        """Ask some rows once more, in another batch and order: a function answers the same."""
-        self._reasked = True
-        chosen = np.arange(len(points))[:: max(1, len(points) // REASKED_ROWS)][:REASKED_ROWS][::-1]
-        if self.remaining is not None and len(chosen) > self.remaining:
-            return
-        again = self._ask(np.ascontiguousarray(points[chosen]))
-        differing = int(np.sum(again != answer[chosen]))
-        if differing:
-            raise InconsistentModelError(
-                f"the model is not a function: asked the same {len(chosen)} rows twice, it changed its "
-                f"answer on {differing}. A guarantee about it would mean nothing. Fix its seed, or switch "
-                "its randomness off (dropout, sampling, an unset random_state)."
-            )
 
 
 def _checked_answer(answer: Any, rows: int, where: str) -> BoolArray:

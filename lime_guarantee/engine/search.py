@@ -55,7 +55,9 @@ class Task:
 class Search(Protocol):
     """A way to look for large faithful shapes."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What the search is called."""
 
     def propose(self, task: Task) -> Proposals:
         """Propose shapes, best first."""

@@ -1,0 +1,28 @@
+"""Shared by all tests."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is too slow interpreted, and say so; `slow` runs only when asked for by name."""
+    unwanted = set()
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        unwanted.add("compiled")
+    if "slow" not in config.getoption("markexpr"):
+        unwanted.add("slow")
+    left_out = [item for item in items if unwanted & {mark.name for mark in item.iter_markers()}]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture
+def root():
+    """The repository."""
+    return Path(__file__).parent.parent

@@ -1,0 +1,154 @@
+"""The promise itself: at most 1 - confidence of all regions are less pure than was asked for."""
+
+import numpy as np
+import pytest
+from problems import PROBLEMS
+from scipy import stats
+
+from lime_guarantee import Divide, Greedy, Radial, find_region
+from lime_guarantee.box import Box
+from lime_guarantee.engine import certify
+from lime_guarantee.engine.oracle import Oracle
+
+PURITY, CONFIDENCE = 0.9, 0.9
+FEWEST = 300
+
+pytestmark = pytest.mark.compiled
+
+
+def certified_purities(problem, runs=FEWEST, seed=0, **options):
+    """The true purities of the regions that were certified, over independent runs."""
+    purities = []
+    for child in np.random.SeedSequence(seed).spawn(runs):
+        rng = np.random.default_rng(child)
+        region = find_region(
+            problem.faithful,
+            problem.draw_instance(rng),
+            problem.domain,
+            purity=PURITY,
+            confidence=CONFIDENCE,
+            random_state=rng,
+            **options,
+        )
+        if region:
+            purities.append(problem.purity(region))
+    return np.array(purities)
+
+
+def assert_promise_kept(purities, runs=FEWEST):
+    """The bad regions are few enough for a binomial with the promised probability (one in a thousand)."""
+    assert len(purities) >= 0.9 * runs  # a certifier that never certifies would keep any promise
+    bad = int(np.sum(purities < PURITY - 1e-9))
+    assert bad <= stats.binom.ppf(0.999, runs, 1 - CONFIDENCE), f"{bad} of {runs} regions are bad"
+
+
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_divide_keeps_the_promise(name, certifier):
+    assert_promise_kept(
+        certified_purities(PROBLEMS[name], certifier=certifier, search=Divide(positives=30, nodes=10))
+    )
+
+
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+@pytest.mark.parametrize("name", ["disc", "stripes", "cells"])
+def test_greedy_keeps_the_promise(name, certifier):
+    assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Greedy(steps=12)))
+
+
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+def test_radial_keeps_the_promise(certifier):
+    assert_promise_kept(certified_purities(PROBLEMS["disc"], certifier=certifier, search=Radial(steps=25)))
+
+
+def test_a_certifier_that_reuses_the_points_of_the_search_is_caught(monkeypatch):
+    seen = []
+    honest = Oracle.evaluate
+
+    def remembering(oracle, points):
+        answer = honest(oracle, points)
+        seen.append((points, answer))
+        return answer
+
+    def reusing_test(certifier, shape, level):
+        points = np.concatenate([p for p, _ in seen if p.shape[1] == shape.lower.size])
+        faithful = np.concatenate([a for p, a in seen if p.shape[1] == shape.lower.size])
+        inside = shape.contains(points)
+        points, faithful = points[inside], faithful[inside]
+        return points, faithful, PURITY if faithful.all() else None
+
+    monkeypatch.setattr(Oracle, "evaluate", remembering)
+    monkeypatch.setitem(certify.TESTS, "anytime", reusing_test)
+    purities = []
+    for run in range(FEWEST):
+        seen.clear()
+        purities.extend(certified_purities(PROBLEMS["disc"], runs=1, seed=run, search=Divide(30, 10)))
+    with pytest.raises(AssertionError, match="regions are bad"):
+        assert_promise_kept(np.array(purities))
+
+
+class Stubborn:
+    """A search that proposes one and the same bad box again and again."""
+
+    name = "stubborn"
+
+    def propose(self, task):
+        bad_box = Box(np.array([0.0]), np.array([0.57]), np.array([0.0]))  # purity 0.5 / 0.57 = 0.877
+        for _ in range(100):
+            attempt = yield bad_box
+            if attempt.accepted:
+                return
+
+
+def share_fooled(runs=FEWEST):
+    fooled = certified_purities(PROBLEMS["boundary"], runs=runs, search=Stubborn(), certifier="zero-failure")
+    return len(fooled) / runs
+
+
+def test_asking_again_and_again_does_not_wear_the_certifier_down():
+    assert share_fooled() <= stats.binom.ppf(0.999, FEWEST, 1 - CONFIDENCE) / FEWEST
+
+
+def test_a_budget_that_restarts_is_caught(monkeypatch):
+    monkeypatch.setattr(certify.ErrorBudget, "next_level", lambda budget: 1 - budget.confidence)
+    assert share_fooled() > stats.binom.ppf(0.999, FEWEST, 1 - CONFIDENCE) / FEWEST
+
+
+def accepted_share(name, level, runs=2_000):
+    """How often the certifier alone accepts a box that has exactly the asked purity."""
+    domain = PROBLEMS["boundary"].domain
+    box = domain.box()
+    accepted = 0
+    for child in np.random.SeedSequence(7).spawn(runs):
+        oracle = Oracle(lambda X: X[:, 0] < PURITY, domain)
+        budget = certify.ErrorBudget(CONFIDENCE)
+        certifier = certify.Certifier(oracle, PURITY, budget, np.random.default_rng(child), name)
+        _, _, lower = certify.TESTS[name](certifier, box, level)
+        accepted += lower is not None
+    return accepted / runs, stats.binom.ppf(0.999, runs, level) / runs
+
+
+@pytest.mark.parametrize("level", [0.1, 0.02])
+@pytest.mark.parametrize("name", ["anytime", "zero-failure"])
+def test_the_certifier_accepts_a_box_of_exactly_the_asked_purity_at_most_at_its_level(name, level):
+    share, allowed = accepted_share(name, level)
+    assert share <= allowed
+
+
+def test_the_lower_bound_of_a_certificate_holds():
+    """Over all certified regions, the bound exceeds the true purity at most at its level."""
+    problem = PROBLEMS["l1 ball"]
+    wrong = 0
+    for seed in range(FEWEST):
+        region = find_region(
+            problem.faithful,
+            problem.draw_instance(np.random.default_rng(seed)),
+            problem.domain,
+            purity=PURITY,
+            confidence=CONFIDENCE,
+            search=Divide(30, 10),
+            random_state=seed,
+        )
+        assert region.certificate.purity_lower_bound >= PURITY
+        wrong += region.certificate.purity_lower_bound > problem.purity(region)
+    assert wrong <= stats.binom.ppf(0.999, FEWEST, 1 - CONFIDENCE)

@@ -1,0 +1,139 @@
+"""GuaranteeRegion: frozen, finite, readable, and the same after a round trip."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from problems import PROBLEMS
+
+from lime_guarantee import Divide, Domain, GuaranteeRegion, InvalidInputError, Radial, find_region
+
+
+def find(name, **options):
+    problem = PROBLEMS[name]
+    instance = problem.draw_instance(np.random.default_rng(0))
+    options = {"search": Divide(20, 10), "purity": 0.9, "random_state": 0, **options}
+    return find_region(problem.faithful, instance, problem.domain, **options)
+
+
+@pytest.fixture(params=["disc", "cells", "boundary", "ball", "limited"])
+def region(request):
+    if request.param == "ball":
+        return find("disc", search=Radial(steps=8))
+    if request.param == "limited":
+        return find("disc", max_evaluations=10)
+    return find(request.param)
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [n for item in value for n in numbers_in(item)]
+    return [value] if isinstance(value, (int, float)) else []
+
+
+def test_it_round_trips_through_plain_types_and_json(region):
+    assert GuaranteeRegion.from_dict(region.to_dict()) == region
+    again = GuaranteeRegion.from_json(region.to_json())
+    assert again == region
+    assert hash(again) == hash(region)
+    assert again.contains([region.instance]).all()
+    assert str(again) == str(region)
+
+
+def test_every_number_is_finite(region):
+    assert all(math.isfinite(n) for n in numbers_in(json.loads(region.to_json())))
+    for value in (*region.reach, region.volume_fraction, region.log10_volume):
+        assert math.isfinite(value)
+
+
+def test_it_is_frozen(region):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        region.purity = 0.5
+    for array in (region.lower, region.upper, region.instance, region.reach):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_from_dict_says_what_does_not_fit(region):
+    data = region.to_dict()
+    data["extra"] = data.pop("purity")
+    with pytest.raises(InvalidInputError, match=r"missing \['purity'\], unknown \['extra'\]"):
+        GuaranteeRegion.from_dict(data)
+
+
+def test_contains_goes_by_the_closed_bounds():
+    region = find("disc")
+    corners = np.array([region.lower, region.upper])
+    assert region.contains(corners).all()
+    assert not region.contains(np.nextafter(corners, [[-9, -9], [9, 9]])).any()
+
+
+def test_contains_knows_cells_and_categories():
+    region = find("cells")
+    inside = [region.lower[0], region.allowed["colour"][0], region.lower[2]]
+    rows = pd.DataFrame([inside, [99, *inside[1:]], [inside[0], "pinkish", inside[2]]], columns=region.names)
+    assert region.contains(rows).tolist() == [True, False, False]
+    assert region.coverage(rows) == pytest.approx(1 / 3)
+
+
+def test_a_ball_holds_its_instance_but_not_the_corners_of_its_box():
+    ball = find("disc", search=Radial(steps=8))
+    assert ball.radius > 0
+    assert ball.contains([ball.instance]).all()
+    assert not ball.contains([ball.lower, ball.upper]).any()
+    assert ball.log10_volume == pytest.approx(np.log10(np.pi * ball.radius**2))
+    assert ball.volume_fraction == pytest.approx(np.pi * ball.radius**2 / 64)
+
+
+def test_volume_and_reach_agree():
+    region = find("disc")
+    assert region.volume_fraction == pytest.approx(np.prod(region.reach))
+    assert region.log10_volume == pytest.approx(np.log10(np.prod(region.upper - region.lower)))
+    cells = find("cells")
+    held = (cells.upper[0] - cells.lower[0] + 1) * len(cells.allowed["colour"])
+    held *= cells.upper[2] - cells.lower[2] + 1
+    assert cells.log10_volume == pytest.approx(np.log10(held))
+
+
+def test_the_frame_has_a_row_for_every_feature():
+    frame = find("cells").to_frame()
+    assert frame["feature"].tolist() == ["number", "colour", "flag"]
+    assert frame["kind"].tolist() == ["integer", "categorical", "binary"]
+    assert "blue" in frame["allowed"][1]
+    assert frame["lower"][[0, 2]].notna().all()
+
+
+def test_coverage_of_nothing_is_refused():
+    with pytest.raises(InvalidInputError, match="at least one row"):
+        find("disc").coverage(np.empty((0, 2)))
+
+
+def test_the_report_gives_the_answer_first():
+    region = find("cells")
+    lines = str(region).splitlines()
+    assert lines[0] == (
+        "Certified: in this box the explanation is faithful on at least 0.9 of the volume, "
+        "with confidence 0.99."
+    )
+    assert any("colour" in line and "blue" in line for line in lines)
+    assert f"{region.certificate.draws:,} fresh draws" in str(region)
+    assert "Uncertified: the limit of 10 evaluations" in str(find("disc", max_evaluations=10))
+
+
+def test_a_long_report_is_cut_and_says_so():
+    domain = Domain.from_bounds([0] * 70, [1] * 70)
+    region = find_region(lambda X: np.ones(len(X), dtype=bool), [0.5] * 70, domain, random_state=0)
+    assert "and 10 features more" in str(region)
+
+
+def test_categories_that_json_cannot_hold_are_refused_with_a_way_out():
+    domain = Domain.from_bounds([0], [0], categories={0: [pd.Timestamp("2024-01-01"), "b"]})
+    instance = np.array([pd.Timestamp("2024-01-01")], dtype=object)
+    region = find_region(lambda X: np.ones(len(X), dtype=bool), instance, domain, random_state=0)
+    with pytest.raises(InvalidInputError, match="encode the others"):
+        region.to_json()
