@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from lime_guarantee.demo import run_demo
+from lime_guarantee.errors import GuaranteeError
 from lime_guarantee.version import __version__
 
 
@@ -21,5 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo.add_argument("--row", type=int, default=0, help="the row of the test data to explain (default: 0)")
     demo.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
     options = parser.parse_args(arguments)
-    sys.stdout.write(run_demo(row=options.row, seed=options.seed) + "\n")
+    try:
+        sys.stdout.write(run_demo(row=options.row, seed=options.seed) + "\n")
+    except GuaranteeError as error:
+        sys.stderr.write(f"lime-guarantee: {error}\n")
+        return 2
     return 0

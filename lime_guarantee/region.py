@@ -13,7 +13,8 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray, frozen
 from lime_guarantee.box import Box
 from lime_guarantee.domain import Domain
-from lime_guarantee.engine.certify import Certificate
+from lime_guarantee.engine.baselines import Ball
+from lime_guarantee.engine.certify import Certificate, Shape
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.optional import require
 from lime_guarantee.report import describe
@@ -124,12 +125,12 @@ class GuaranteeRegion:
 
     def contains(self, X: Any) -> BoolArray:
         """Which rows of raw values, an array or a DataFrame, lie in the region."""
-        coordinates = self._search_domain.encode(X)
-        inside = self._search_box.contains(coordinates)
-        if self.radius is not None:
-            gap = coordinates - self._search_domain.encode(self.instance[np.newaxis])
-            inside &= np.sum(np.where(inside[:, np.newaxis], gap, 0.0) ** 2, axis=1) <= self.radius**2
-        return inside
+        return self._shape.contains(self._search_domain.encode(X))
+
+    def sample(self, count: int, random_state: int | np.random.Generator | None = None) -> AnyArray:
+        """Draw rows of raw values uniformly in the region: those that its purity speaks of."""
+        points = self._shape.sample(np.random.default_rng(random_state), count)
+        return self._search_domain.decode(points)
 
     def coverage(self, X: Any) -> float:
         """Share of the given rows that lie in the region."""
@@ -221,3 +222,10 @@ class GuaranteeRegion:
             if axis.kind == "categorical":
                 lower[i], upper[i] = 0.0, len(self.allowed[axis.name]) - 1.0
         return Box(lower, upper, self.domain.unit)
+
+    @cached_property
+    def _shape(self) -> Shape:
+        if self.radius is None:
+            return self._search_box
+        instance = self._search_domain.encode(self.instance[np.newaxis])[0]
+        return Ball(instance, self.radius, self._search_domain.box())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from lime_guarantee.domain import Axis
@@ -65,7 +66,7 @@ def _evidence(region: GuaranteeRegion) -> list[str]:
     if certificate is not None:
         lines.append(
             f"Evidence: {certificate.failures} of {certificate.draws:,} fresh draws failed; purity at least "
-            f"{certificate.purity_lower_bound:.5f} ({certificate.certifier} test, attempt "
+            f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
             f"{certificate.attempts})."
         )
         lines.append(f"Volume: 10^{region.log10_volume:.2f}, {_share(region.volume_fraction)} of the domain.")
@@ -75,6 +76,10 @@ def _evidence(region: GuaranteeRegion) -> list[str]:
     if region.widened:
         lines.append(f"The domain was widened to hold the instance in: {', '.join(region.widened)}.")
     return lines
+
+
+def _rounded_down(bound: float) -> str:
+    return f"{math.floor(bound * 1e5) / 1e5:.5f}"
 
 
 def _value(value: object) -> str:

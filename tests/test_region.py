@@ -90,6 +90,13 @@ def test_a_ball_holds_its_instance_but_not_the_corners_of_its_box():
     assert ball.volume_fraction == pytest.approx(np.pi * ball.radius**2 / 64)
 
 
+def test_rows_drawn_in_a_region_lie_in_it(region):
+    rows = region.sample(200, random_state=0)
+    assert rows.shape == (200, len(region.names))
+    assert region.contains(rows).all()
+    assert (rows == region.sample(200, random_state=0)).all()
+
+
 def test_volume_and_reach_agree():
     region = find("disc")
     assert region.volume_fraction == pytest.approx(np.prod(region.reach))

@@ -33,16 +33,20 @@ class Ball:
     instance: FloatArray
     radius: float
     domain: Box
-    axes: IntArray
-    log_kept: float
-    """Logarithm of the share of the full ball that lies in the domain."""
+    kept: float = 1.0
+    """The share of the full ball that lies in the domain; only the volume needs it."""
+
+    @cached_property
+    def axes(self) -> IntArray:
+        """The continuous axes, along which the ball extends."""
+        return np.flatnonzero(self.domain.unit == 0)
 
     @property
     def log_volume(self) -> float:
         """Natural logarithm of the volume."""
         n = self.axes.size
         unit_ball = 0.5 * n * np.log(np.pi) - special.gammaln(0.5 * n + 1.0)
-        return float(unit_ball + n * np.log(self.radius) + self.log_kept)
+        return float(unit_ball + n * np.log(self.radius) + np.log(self.kept))
 
     @cached_property
     def bounding_box(self) -> Box:
@@ -94,8 +98,7 @@ class Radial:
             kept = float(np.mean(_within(points, domain, axes)))
             if kept < FEWEST_KEPT:
                 return
-            ball = Ball(task.instance, float(radius), domain, axes, float(np.log(kept)))
-            attempt = yield ball
+            attempt = yield Ball(task.instance, float(radius), domain, kept)
             if not attempt.accepted:
                 return
 
