@@ -10,6 +10,7 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
     __path__.append(str(_root))
 
 from lime_guarantee.domain import Axis, Domain
+from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Greedy, Radial
 from lime_guarantee.engine.certify import Certificate
 from lime_guarantee.engine.divide import Divide
@@ -19,12 +20,14 @@ from lime_guarantee.errors import (
     InvalidInputError,
     ModelError,
 )
-from lime_guarantee.find import Progress, find_region
+from lime_guarantee.find import find_region
+from lime_guarantee.progress import Progress
 from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.version import __version__
 
 __all__ = [
     "Axis",
+    "Balanced",
     "Certificate",
     "Divide",
     "Domain",

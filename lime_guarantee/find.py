@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from lime_guarantee.arrays import FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.domain import Domain
+from lime_guarantee.engine.balanced import Balanced, Effort
 from lime_guarantee.engine.baselines import Ball, Greedy, Radial
 from lime_guarantee.engine.certify import TESTS, Certificate, Certifier, CertifierName, ErrorBudget, Shape
 from lime_guarantee.engine.divide import Divide
@@ -19,25 +19,16 @@ from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.ordering import order_categories
 from lime_guarantee.engine.search import Search, Task
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
+from lime_guarantee.progress import Progress, check_progress, watching
 from lime_guarantee.region import GuaranteeRegion, Status
 from lime_guarantee.version import __version__
 
 SEARCHES: dict[str, Callable[[], Search]] = {
+    "balanced": Balanced,
     "divide": Divide,
     "radial": Radial,
     "greedy": Greedy,
 }
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What a `progress` callback is told after every proposal."""
-
-    search: str
-    attempts: int
-    evaluations: int
-    log10_volume: float
-    accepted: bool
 
 
 def find_region(
@@ -47,11 +38,12 @@ def find_region(
     *,
     purity: float = 0.99,
     confidence: float = 0.99,
-    search: str | Search = "divide",
+    search: str | Search = "balanced",
+    effort: Effort | None = None,
     certifier: CertifierName = "anytime",
     random_state: int | np.random.Generator | None = None,
     max_evaluations: int | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: bool | Callable[[Progress], None] | None = None,
 ) -> GuaranteeRegion:
     """Find a large box around an instance in which `faithful` holds almost everywhere.
 
@@ -71,16 +63,19 @@ def find_region(
         Share of the region's volume that is faithful.
     confidence : float in (0, 1)
         Probability that the promise holds.
-    search : {"divide", "radial", "greedy"} or Search
+    search : {"balanced", "divide", "radial", "greedy"} or Search
         How boxes are proposed. A search object, such as ``Divide(positives=300)``, sets its own options.
+    effort : {"low", "normal", "high"}, optional
+        How much the balanced search spends; "normal" by default.
     certifier : {"anytime", "zero-failure"}
         How boxes are tested. "zero-failure" is the paper's test, which a single failure sinks.
     random_state : int, Generator or None
         With the same integer, the same region, bit for bit.
     max_evaluations : int, optional
-        The number of rows never to be passed. If no box is certified by then, the region says so.
-    progress : callable, optional
-        Called with a `Progress` after every proposal.
+        The number of rows never to be passed. The balanced search certifies the best box it has before it
+        comes to that. If no box is certified by then, the region says so.
+    progress : bool or callable, optional
+        True shows a bar (tqdm). A callable is told a `Progress` whenever there is something to tell.
 
     Returns
     -------
@@ -101,6 +96,7 @@ def find_region(
     _check_share("purity", purity)
     _check_share("confidence", confidence)
     _check_limit(max_evaluations)
+    check_progress(progress)
     if certifier not in TESTS:
         raise InvalidInputError(f"certifier: one of {sorted(TESTS)} is required; got {certifier!r}.")
     if not isinstance(domain, Domain):
@@ -110,7 +106,7 @@ def find_region(
         )
     if not callable(faithful):
         raise InvalidInputError(f"faithful: a callable is required; got {type(faithful).__name__}.")
-    searcher = _resolve_search(search)
+    searcher = _resolve_search(search, effort)
     row = domain.row(instance)
     domain, widened = domain.including(row)
     oracle = Oracle(faithful, domain, max_evaluations=max_evaluations)
@@ -122,7 +118,8 @@ def find_region(
     else:
         search_rng, certify_rng = np.random.default_rng(random_state).spawn(2)
         judge = Certifier(oracle, purity, ErrorBudget(confidence), certify_rng, certifier)
-        found, reason = _best_certified(searcher, start, judge, search_rng, progress)
+        with watching(progress, max_evaluations) as watcher:
+            found, reason = _best_certified(searcher, start, judge, search_rng, watcher)
         status = "certified" if found else "uncertified"
     shape, certificate = found if found else (Box(start, start, domain.unit), None)
     lower, upper, allowed = _raw_bounds(shape, oracle.domain, domain)
@@ -153,34 +150,30 @@ def _best_certified(
     start: FloatArray,
     certifier: Certifier,
     rng: np.random.Generator,
-    progress: Callable[[Progress], None] | None,
+    watcher: Callable[[Progress], None],
 ) -> tuple[tuple[Shape, Certificate] | None, str]:
     """The largest shape that was certified, or None and the reason.
 
     All attempts are paid for from one budget, so the best of several accepted shapes may be chosen.
     """
     oracle, best, reason = certifier.oracle, None, ""
+
+    def report(phase: str, shape: Shape) -> None:
+        volume = shape.log_volume / float(np.log(10.0))
+        watcher(Progress(phase, certifier.budget.attempts, oracle.evaluations, volume))
+
     try:
         domain = order_categories(oracle, start, rng)
         start = domain.encode(oracle.domain.decode(start[np.newaxis]))[0]
         oracle.domain = domain
-        task = Task(oracle, start, domain.box(), certifier.purity, certifier.budget.confidence, rng)
+        task = Task(oracle, start, domain.box(), certifier.purity, certifier.budget.confidence, rng, report)
         proposals = searcher.propose(task)
         shape = next(proposals, None)
         while shape is not None:
             attempt = certifier.attempt(shape)
             if attempt.certificate and (best is None or shape.log_volume > best[0].log_volume):
                 best = shape, attempt.certificate
-            if progress is not None:
-                progress(
-                    Progress(
-                        search=searcher.name,
-                        attempts=certifier.budget.attempts,
-                        evaluations=oracle.evaluations,
-                        log10_volume=shape.log_volume / float(np.log(10.0)),
-                        accepted=attempt.accepted,
-                    )
-                )
+            report("accepted" if attempt.accepted else "rejected", shape)
             try:
                 shape = proposals.send(attempt)
             except StopIteration:
@@ -213,7 +206,13 @@ def _raw_bounds(
     return lower, upper, allowed
 
 
-def _resolve_search(search: str | Search) -> Search:
+def _resolve_search(search: str | Search, effort: Effort | None) -> Search:
+    if effort is not None:
+        if search != "balanced":
+            raise InvalidInputError(
+                f"effort: it belongs to the balanced search; got search={search!r}. Leave one of them out."
+            )
+        return Balanced(effort)
     if isinstance(search, str):
         if search not in SEARCHES:
             raise InvalidInputError(

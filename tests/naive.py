@@ -82,3 +82,51 @@ def log_evidence(draws, failures, purity, fractions):
             ratio *= (1 - t * q0) / (1 - q0)
         ratios.append(ratio)
     return math.log(sum(ratios) / len(ratios))
+
+
+def slab_counts(points, lower, upper, depth):
+    below = [(points[:, d] <= lower[d] + depth[d]).sum() for d in range(len(lower))]
+    above = [(points[:, d] >= upper[d] - depth[d]).sum() for d in range(len(lower))]
+    return np.array(below + above)
+
+
+def extents_of(point, instance):
+    """How far a point lies out on every side."""
+    gap = point - instance
+    return np.concatenate([np.maximum(-gap, 0), np.maximum(gap, 0)])
+
+
+def exit_time(point, instance, extent, speed):
+    """The last moment at which the box that moves in still holds the point, by bisection."""
+    out = extents_of(point, instance)
+
+    def inside(time):
+        return bool(np.all(out <= extent * np.exp(-time * speed)))
+
+    if inside(1e3):
+        return math.inf
+    low, high = 0.0, 1e3
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if inside(middle) else (low, middle)
+    return low
+
+
+def best_cut_score(failures, instance, extent, unit, caution, least):
+    """The best score of any cut just inside a failure, by trying all of them."""
+    dims = len(instance)
+    outs = np.array([extents_of(p, instance) for p in failures])
+    best = -1.0
+    for side in range(2 * dims):
+        d = side % dims
+        width = extent[d] + extent[dims + d] + unit[d]
+        for value in set(outs[:, side]) - {0.0}:
+            removed = int((outs[:, side] >= value).sum())
+            inner = max([v for v in outs[:, side] if v < value], default=0.0)
+            moved = value - (0.5 if unit[d] else 0.3 * (value - inner))
+            share = (removed - caution * math.sqrt(removed)) / (len(failures) + 1)
+            if removed < 3 or share < least:
+                continue
+            cost = max(math.log(width / (width - (extent[side] - moved))), 0.02)
+            best = max(best, (-math.log(1 - share) - cost) / cost)
+    return best

@@ -5,6 +5,7 @@ import pytest
 from problems import PROBLEMS
 
 from lime_guarantee import (
+    Balanced,
     Divide,
     Domain,
     Greedy,
@@ -16,7 +17,7 @@ from lime_guarantee import (
 )
 
 SQUARE = Domain.from_bounds([-2, -2], [2, 2])
-SEARCHES = [Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
+SEARCHES = [Balanced(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
 
 
 def in_unit_square(X):
@@ -50,7 +51,7 @@ def test_the_same_seed_gives_the_same_region(search, certifier):
     assert one != other
 
 
-@pytest.mark.parametrize("search", ["divide", "radial", "greedy"])
+@pytest.mark.parametrize("search", ["balanced", "divide", "radial", "greedy"])
 def test_searches_go_by_name(search):
     assert find(search=search).search == search
 
@@ -188,8 +189,23 @@ def test_progress_is_told_of_every_proposal():
     told = []
     region = find(progress=told.append)
     assert [p.attempts for p in told] == list(range(1, region.certificate.attempts + 1))
-    assert [p.accepted for p in told][-1]
+    assert [p.phase for p in told] == ["rejected"] * (len(told) - 1) + ["accepted"]
     assert told[-1].log10_volume == pytest.approx(region.log10_volume)
+
+
+def test_a_progress_bar_counts_evaluations_and_changes_nothing(capsys):
+    shown = find(search="balanced", progress=True)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "evaluations" in said.err
+    assert shown == find(search="balanced")
+
+
+def test_the_balanced_search_tells_its_phases():
+    phases = []
+    find(search="balanced", progress=lambda told: phases.append(told.phase))
+    assert list(dict.fromkeys(phases))[:3] == ["growing", "balancing", "settling"]
+    assert phases[-1] == "accepted"
 
 
 @pytest.mark.parametrize(
@@ -206,6 +222,9 @@ def test_progress_is_told_of_every_proposal():
         ({"search": "magic"}, "search: one of .*'divide'.* got 'magic'"),
         ({"search": Divide}, "search: a name or a Search object"),
         ({"certifier": "trust"}, "certifier"),
+        ({"effort": "heroic", "search": "balanced"}, "effort: one of .*'normal'.* got 'heroic'"),
+        ({"effort": "high", "search": "divide"}, "effort: it belongs to the balanced search"),
+        ({"progress": 3}, "progress: True, False, None or a callable"),
         ({"domain": [(0, 1)]}, "domain: a Domain is required; got list"),
         ({"faithful": 3}, "faithful: a callable"),
         ({"instance": [0.1]}, "instance: it must have 2 features.* got 1"),

@@ -5,7 +5,7 @@ import pytest
 from problems import PROBLEMS
 from scipy import stats
 
-from lime_guarantee import Divide, Greedy, Radial, find_region
+from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
 from lime_guarantee.box import Box
 from lime_guarantee.engine import certify
 from lime_guarantee.engine.oracle import Oracle
@@ -40,6 +40,12 @@ def assert_promise_kept(purities, runs=FEWEST):
     assert len(purities) >= 0.9 * runs  # a certifier that never certifies would keep any promise
     bad = int(np.sum(purities < PURITY - 1e-9))
     assert bad <= stats.binom.ppf(0.999, runs, 1 - CONFIDENCE), f"{bad} of {runs} regions are bad"
+
+
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_balanced_keeps_the_promise(name, certifier):
+    assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Balanced("low")))
 
 
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])

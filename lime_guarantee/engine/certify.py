@@ -19,7 +19,7 @@ from lime_guarantee.engine.oracle import Oracle
 
 CertifierName = Literal["anytime", "zero-failure"]
 
-PATIENCE = 20
+PATIENCE = 8
 """The anytime test gives up when it would take this many times the draws of a box without a failure."""
 
 
@@ -170,6 +170,9 @@ def anytime_test(certifier: Certifier, shape: Shape, level: float) -> TestResult
         more = _next_batch(draws, failures, purity, level)
         if draws + more > PATIENCE * first:
             return points, faithful, None
+        if certifier.oracle.remaining is not None:  # fewer may do, if none of them fails
+            least = draws_to_accept(draws, failures, purity, level)
+            more = max(least, min(more, certifier.oracle.remaining))
         batches.append(certifier.draw(shape, more))
 
 

@@ -6,7 +6,7 @@ has seen and propose as often as it wants: proposals cost error budget and evalu
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +37,8 @@ class Task:
         What the certifier will ask of a proposal.
     rng : Generator
         The search's own random stream.
+    report : callable
+        Told the name of the phase and the present shape, for a progress bar.
     """
 
     oracle: Oracle
@@ -45,6 +47,7 @@ class Task:
     purity: float
     confidence: float
     rng: np.random.Generator
+    report: Callable[[str, Shape], None] = lambda *_: None
 
     @property
     def free_axes(self) -> IntArray:

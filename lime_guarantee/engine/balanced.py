@@ -1,0 +1,239 @@
+"""The default search: steer all sides of one box until every free face fails equally often.
+
+Write q for the failing share of a box and r for the failing share on one of its faces. Moving that face
+out changes q and the logarithm of the volume in the proportion r - q, whatever the face. So in the largest
+box of a given purity all faces that are not at the domain's edge have the same r.
+
+The search starts small around the instance and lets the box grow, a batch of draws a round, while faces that
+fail more than the others are moved in, and sides that alone hold the failures are cut back at once. A failing
+share somewhat above the allowed one is kept up all the while, because failures are the signal. When the box
+has stopped growing, that share is lowered round by round; at last the box is drawn in to what can be
+certified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from lime_guarantee.arrays import BoolArray, FloatArray
+from lime_guarantee.box import Box
+from lime_guarantee.engine.bounds import attempt_level
+from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
+from lime_guarantee.engine.max_box import MaxBoxProblem
+from lime_guarantee.engine.search import Proposals, Task
+from lime_guarantee.engine.steering import CONTEXT_DRAWS, SCALE_DRAWS, SCALES, SWEEP, Steering
+from lime_guarantee.errors import InvalidInputError
+
+Effort = Literal["low", "normal", "high"]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How much is spent: draws a round, rounds of each phase, and the failing share aimed at in the end."""
+
+    batch: float
+    most_rounds: int
+    rounds: int
+    settling: int
+    aim: float
+
+
+PLANS = {
+    "low": _Plan(batch=40, most_rounds=30, rounds=8, settling=3, aim=0.3),
+    "normal": _Plan(batch=60, most_rounds=60, rounds=12, settling=5, aim=0.4),
+    "high": _Plan(batch=140, most_rounds=90, rounds=20, settling=8, aim=0.55),
+}
+
+MANY_DIMENSIONS = 50
+"""From so many features on, a sweep in context pays."""
+
+FEW_DIMENSIONS = 5
+"""Up to so many features, the draws cover the box well enough for a maximum box among them."""
+
+POLISH_POSITIVES, POLISH_NEGATIVES, POLISH_NODES = 300, 1_000, 200
+
+RESTARTS = 2
+"""How often the search starts again, more calmly, when its box dwindles."""
+
+ATTEMPTS = 40
+PATIENCE = 4
+
+Batch = tuple[FloatArray, BoolArray]
+
+
+@dataclass(frozen=True)
+class Balanced:
+    """Steer one box by the failures on its faces.
+
+    Parameters
+    ----------
+    effort : {"low", "normal", "high"}
+        More draws make a larger box.
+    """
+
+    effort: Effort = "normal"
+    name: ClassVar[str] = "balanced"
+
+    def __post_init__(self) -> None:
+        if self.effort not in PLANS:
+            raise InvalidInputError(f"effort: one of {list(PLANS)} is required; got {self.effort!r}.")
+
+    def propose(self, task: Task) -> Proposals:
+        """Propose boxes until one is accepted, or the search has nothing more to offer."""
+        if task.free_axes.size == 0:
+            yield task.domain
+            return
+        run = _Run(task, PLANS[self.effort])
+        try:
+            yield from run.propose()
+        except _OutOfBudget:
+            yield from run.propose_at_once()
+
+
+class _OutOfBudget(Exception):  # noqa: N818 - not an error: the search ends and proposes what it has
+    """What is left of the evaluations is needed for the certificate."""
+
+
+class _Run:
+    """One search: the phases, and what they share."""
+
+    def __init__(self, task: Task, plan: _Plan) -> None:
+        self.task = task
+        self.plan = plan
+        self.dims = int(task.instance.size)
+        self.allowed = 1.0 - task.purity
+        self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2.5 * plan.batch, 25 * plan.batch))
+        self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
+        self.steering = Steering(task)
+        self.last: Batch | None = None
+
+    def propose(self) -> Proposals:
+        task, steering = self.task, self.steering
+        scaling = SCALES.size * SCALE_DRAWS
+        if self._affords(2 * self.dims * SWEEP.size + scaling, certificates=1.0):
+            steering.sweep()
+        self._leave_reserve(scaling, certificates=1.0)
+        whole = np.array_equal(steering.extent, steering.edge)
+        if steering.draw_in_until_faithful(steering.free) and whole:
+            attempt = yield steering.box()
+            if attempt.accepted:
+                return
+        if self.dims >= MANY_DIMENSIONS:
+            self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)
+            steering.sweep_in_context()
+        start, single = steering.extent.copy(), steering.single
+        for calm in range(RESTARTS + 1):
+            if calm:
+                self.steering = Steering(task, start)
+                self.steering.single = single
+            seen = self._balance(0.5**calm)
+            if (yield from self._certify(seen, last=calm == RESTARTS)):
+                return
+
+    def propose_at_once(self) -> Proposals:
+        """Propose what there is, drawn in with caution: what is left is needed for certificates."""
+        batch = self.last
+        for _ in range(ATTEMPTS):
+            if batch is not None:
+                self.steering.draw_in(*batch, aim=0.0)
+            self.steering.tighten(0.5 if batch is None else 0.9)
+            attempt = yield self.steering.box()
+            if attempt.accepted:
+                return
+            batch = attempt.points, attempt.faithful
+
+    def _balance(self, calm: float) -> list[Batch]:
+        """Grow, then lower the failing share; leaves the mean box of the last rounds. Returns all draws."""
+        plan, steering = self.plan, self.steering
+        grow = float(np.clip(4.0 * calm * self.allowed, 0.02, 0.25))
+        low = float(np.clip(1.5 * calm * self.allowed, 0.006, 0.2))
+        lowest = min(low, max(0.6 * calm * self.allowed, 0.005))
+        seen: list[Batch] = []
+        volumes: list[float] = []
+        while len(volumes) < plan.most_rounds:
+            volumes.append(steering.box().log_volume)
+            self._round(seen, self.batch, grow, pace=1.0, phase="growing")
+            if _stopped_growing(volumes, 0.03 * self.task.free_axes.size):
+                break
+        logs: list[FloatArray] = []
+        for k in range(1, plan.rounds + 1):
+            done = k / plan.rounds
+            self._round(seen, self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
+            logs.append(np.log(np.maximum(steering.extent, 1e-300)))
+        for k in range(1, plan.settling + 1):
+            aim = low * (lowest / low) ** (k / plan.settling)
+            self._round(seen, int(self.batch * low / aim), aim, pace=0.2, phase="settling")
+            logs.append(np.log(np.maximum(steering.extent, 1e-300)))
+        steering.average(logs[-(plan.settling + plan.rounds // 2) :])
+        return seen
+
+    def _round(self, seen: list[Batch], count: int, aim: float, pace: float, phase: str) -> None:
+        self.task.report(phase, self.steering.box())
+        seen.append(self._draw(count))
+        self.steering.steer(*seen[-1], aim, pace)
+
+    def _certify(self, seen: list[Batch], *, last: bool) -> Generator[Shape, Attempt, bool]:
+        """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
+        steering = self.steering
+        aim = self.plan.aim * self.allowed
+        before = steering.box().log_volume
+        seen.append(self._draw(max(int(1.5 * len(seen[-1][0])), int(3.0 / aim))))
+        steering.draw_in(*seen[-1], aim)
+        polish = self._maximum_box(seen) if self.dims <= FEW_DIMENSIONS else None
+        for tried in range(ATTEMPTS):
+            box = steering.box()
+            dwindled = box.log_volume < before - 3.0 - 0.03 * self.dims
+            if not last and (dwindled or tried >= PATIENCE):
+                return False
+            polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
+            if polished is not None and polished.log_volume > box.log_volume + 0.05:
+                box = polished
+            attempt = yield box
+            if attempt.accepted:
+                return True
+            if polish is not None:
+                polish.add_negatives(attempt.failures)
+            if box is not polished:
+                aim *= 0.85
+                steering.draw_in(attempt.points, attempt.faithful, aim)
+        return True
+
+    def _maximum_box(self, seen: list[Batch]) -> MaxBoxProblem:
+        """The maximum box among all draws: in few dimensions it is often the larger one."""
+        points = np.concatenate([drawn for drawn, _ in seen])
+        faithful = np.concatenate([good for _, good in seen])
+        domain = self.task.domain
+        problem = MaxBoxProblem(
+            self.task.instance,
+            self.task.rng.permutation(points[faithful])[:POLISH_POSITIVES],
+            domain.lower,
+            domain.upper,
+            domain.unit,
+            POLISH_NODES,
+        )
+        problem.add_negatives(points[~faithful][-POLISH_NEGATIVES:])
+        return problem
+
+    def _draw(self, count: int) -> Batch:
+        self._leave_reserve(count)
+        points = self.steering.box().sample(self.task.rng, count)
+        self.last = points, self.task.oracle.evaluate(points)
+        return self.last
+
+    def _leave_reserve(self, count: int, certificates: float = 2.2) -> None:
+        """Stop before draws that would leave too little for certificates: by default, two attempts."""
+        if not self._affords(count, certificates):
+            raise _OutOfBudget
+
+    def _affords(self, count: int, certificates: float) -> bool:
+        remaining = self.task.oracle.remaining
+        return remaining is None or remaining - count >= certificates * self.certificate + 100
+
+
+def _stopped_growing(volumes: list[float], least: float) -> bool:
+    """Whether the last three rounds brought less than that over the four before them."""
+    return len(volumes) >= 7 and max(volumes[-3:]) - max(volumes[-7:-3]) < least

@@ -1,0 +1,143 @@
+"""The balanced search where it is hard: boundaries, edges, corners, many features, few evaluations."""
+
+import numpy as np
+import pytest
+
+from lime_guarantee import Balanced, Domain, find_region
+
+CUBE = Domain.from_bounds([-1] * 4, [1] * 4)
+
+
+def find(faithful, instance, domain, **options):
+    return find_region(faithful, instance, domain, **{"random_state": 0, **options})
+
+
+def true_purity(region, faithful):
+    return faithful(region.sample(50_000, random_state=1)).mean()
+
+
+def test_everywhere_faithful_costs_little_more_than_the_certificate():
+    region = find(lambda X: np.ones(len(X), dtype=bool), np.zeros(4), CUBE)
+    assert region.volume_fraction == 1.0
+    assert region.evaluations < 2 * region.certificate.draws
+
+
+def test_almost_everywhere_faithful_gives_the_whole_domain():
+    region = find(lambda X: X[:, 0] < 0.998, np.zeros(4), CUBE)
+    assert region.volume_fraction > 0.98
+
+
+def test_features_that_do_not_matter_reach_the_edge():
+    region = find(lambda X: np.abs(X[:, 0]) + np.abs(X[:, 1]) < 0.5, np.zeros(4), CUBE)
+    assert region.reach[2:].tolist() == [1.0, 1.0]
+    assert true_purity(region, lambda X: np.abs(X[:, 0]) + np.abs(X[:, 1]) < 0.5) > 0.99
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3, 4, 8])
+def test_an_instance_next_to_a_boundary_gives_up_that_side_alone(dims):
+    domain = Domain.from_bounds([-1] * dims, [1] * dims)
+    region = find(lambda X: X[:, 0] <= 1e-4, np.zeros(dims), domain)
+    assert region.lower[0] < -0.9
+    assert region.upper[0] < 0.02
+    assert region.reach[1:].tolist() == [1.0] * (dims - 1)
+
+
+def test_an_instance_in_a_corner_of_a_failing_quadrant_gives_up_one_side():
+    """Every box with room on both sides fails alike at every scale: one side must go."""
+    region = find(
+        lambda X: ~((X[:, 0] > 0) & (X[:, 1] > 0)),
+        np.array([-1e-3, -1e-3]),
+        Domain.from_bounds([-1, -1], [1, 1]),
+    )
+    assert region.volume_fraction > 0.4
+
+
+def test_an_instance_at_the_edge_of_the_domain():
+    region = find(lambda X: X.sum(axis=1) < 1.5, np.zeros(3), Domain.from_bounds([0] * 3, [1] * 3))
+    assert region.lower.tolist() == [0.0, 0.0, 0.0]
+    assert region.volume_fraction > 0.15  # the best box is a cube of volume 0.19
+
+
+def test_a_constant_feature_is_kept():
+    region = find(lambda X: np.abs(X[:, 0]) < 0.5, [0.0, 7.0], Domain.from_bounds([-1, 7], [1, 7]))
+    assert (region.lower[1], region.upper[1]) == (7.0, 7.0)
+    assert region.reach[0] == pytest.approx(0.5, abs=0.02)
+
+
+def test_an_l_shaped_set_gives_one_of_its_arms():
+    def faithful(X):
+        return ((X >= 0) & (X <= 3)).all(axis=1) & (X <= 1).any(axis=1)
+
+    region = find(faithful, [0.5, 0.5], Domain.from_bounds([-1, -1], [4, 4]))
+    assert 2.7 < 10**region.log10_volume < 3.1
+
+
+def test_a_set_in_pieces_gives_the_piece_around_the_instance():
+    region = find(lambda X: X[:, 0] % 1 < 0.5, [2.25], Domain.from_bounds([0], [10]))
+    assert region.lower[0] == pytest.approx(2.0, abs=0.01)
+    assert region.upper[0] == pytest.approx(2.5, abs=0.01)
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-5])
+def test_a_thin_set_is_followed(width):
+    region = find(lambda X: np.abs(X[:, 0]) < width, np.zeros(3), Domain.from_bounds([-1] * 3, [1] * 3))
+    assert width < region.upper[0] - region.lower[0] < 2.1 * width
+    assert region.reach[1:].tolist() == [1.0, 1.0]
+
+
+def test_cells_and_categories_are_steered_too():
+    domain = Domain.from_bounds(
+        [0, 0, -1, 0], [30, 1, 1, 0], names=list("nbxc"), integer=["n", "b"], categories={"c": list("pqrs")}
+    )
+
+    def faithful(X):
+        return (X[:, 0].astype(float) <= 20) & (np.abs(X[:, 2].astype(float)) < 0.5) & (X[:, 3] != "s")
+
+    region = find(faithful, np.array([10, 1, 0.0, "q"], dtype=object), domain)
+    assert (region.lower[0], region.upper[0]) == (0.0, 20.0)
+    assert (region.lower[1], region.upper[1]) == (0.0, 1.0)
+    assert set(region.allowed["c"]) == {"p", "q", "r"}
+    assert region.reach[2] == pytest.approx(0.5, abs=0.03)
+
+
+def l1_ball(X):
+    return np.abs(X[:, :5]).sum(axis=1) < 2.5
+
+
+TEN = Domain.from_bounds([-5] * 10, [5] * 10)
+
+
+@pytest.mark.compiled
+def test_more_effort_spends_more_and_finds_more():
+    volumes, evaluations = [], []
+    for effort in ("low", "normal", "high"):
+        regions = [find(l1_ball, np.full(10, 0.1), TEN, effort=effort, random_state=s) for s in range(5)]
+        volumes.append(np.mean([region.log10_volume for region in regions]))
+        evaluations.append(np.mean([region.evaluations for region in regions]))
+    assert evaluations == sorted(evaluations)
+    assert volumes == sorted(volumes)
+
+
+@pytest.mark.compiled
+def test_it_beats_the_papers_search_with_a_tenth_of_its_evaluations():
+    ours = [find(l1_ball, np.full(10, 0.1), TEN, random_state=seed) for seed in range(5)]
+    theirs = [find(l1_ball, np.full(10, 0.1), TEN, random_state=s, search="divide") for s in range(5)]
+    assert np.mean([r.log10_volume for r in ours]) > np.mean([r.log10_volume for r in theirs])
+    assert 8 * np.mean([r.evaluations for r in ours]) < np.mean([r.evaluations for r in theirs])
+
+
+@pytest.mark.parametrize("limit", [1_500, 2_500, 4_000, 8_000])
+def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
+    regions = [find(l1_ball, np.full(10, 0.1), TEN, max_evaluations=limit, random_state=s) for s in range(4)]
+    assert all(region.evaluations <= limit for region in regions)
+    assert sum(map(bool, regions)) >= (2 if limit < 2_000 else 3)
+
+
+def test_with_too_few_evaluations_the_region_says_so():
+    region = find(l1_ball, np.full(10, 0.1), TEN, max_evaluations=300)
+    assert region.status == "uncertified"
+    assert not region
+
+
+def test_the_default_search_is_balanced():
+    assert find(l1_ball, np.full(10, 0.1), TEN) == find(l1_ball, np.full(10, 0.1), TEN, search=Balanced())
