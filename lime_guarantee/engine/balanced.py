@@ -114,7 +114,7 @@ class _Run:
     def propose(self) -> Proposals:
         task, steering = self.task, self.steering
         scaling = SCALES.size * SCALE_DRAWS
-        if self._affords(2 * self.dims * SWEEP.size + scaling, certificates=1.0):
+        if self._affords(2 * self.dims * SWEEP.size + scaling + 100, certificates=1.0):
             steering.sweep()
         self._leave_reserve(scaling, certificates=1.0)
         whole = np.array_equal(steering.extent, steering.edge)

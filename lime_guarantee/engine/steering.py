@@ -184,7 +184,7 @@ class Steering:
     def average(self, logs: list[FloatArray]) -> None:
         """Take the mean of the last rounds' extents (their logarithms); put what is near the edge there."""
         self.extent = np.minimum(np.exp(np.mean(logs, axis=0)), self.edge)
-        near = (self.extent > NEAR_EDGE * self.edge) & (self._rates() < NEAR_EDGE_RATE)
+        near = self._near_edge(self.extent) & (self._rates() < NEAR_EDGE_RATE)
         self.extent = np.where(near, self.edge, self.extent)
 
     def draw_in(self, points: FloatArray, faithful: BoolArray, aim: float) -> None:
@@ -206,9 +206,9 @@ class Steering:
         common = self._inner().astype(np.float64)
         excess = np.where(self.free, np.maximum(np.log(rate), 0.0), 0.0)
         whole = self.extent.copy()
-        self._pool = np.concatenate([failures, self._pool[box.contains(self._pool)]])
-        enough = aim * len(points) / len(failures) * len(self._pool)
-        self._cut_back(self._pool, enough, score=FINAL_SCORE, share=0.0, caution=FINAL_CAUTION)
+        pool = np.concatenate([failures, self._pool[box.contains(self._pool)]])
+        enough = aim * len(points) / len(failures) * len(pool)
+        self._cut_back(pool, enough, score=FINAL_SCORE, share=0.0, caution=FINAL_CAUTION)
         trimmed = self.extent
         cut_penalty = PATH_PENALTY * np.sum(trimmed < whole)
         best, best_volume = 0.7 * whole, -np.inf
@@ -226,6 +226,11 @@ class Steering:
     def tighten(self, factor: float) -> None:
         """Draw the inner sides in by a factor."""
         self.extent = np.where(self._inner(), factor * self.extent, self.extent)
+
+    def _near_edge(self, extent: FloatArray) -> BoolArray:
+        """The sides that are almost at the edge and have not been cut back of late."""
+        near = np.where(self.cells, extent > self.edge - 0.5, extent > NEAR_EDGE * self.edge)
+        return np.asarray(near & (self._room >= STEP))
 
     def _inner(self) -> BoolArray:
         """The sides that are not at the edge; all free ones if there is none."""
@@ -329,7 +334,7 @@ class Steering:
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
         extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
-        settled = (extent > NEAR_EDGE * self.edge) & (rate < np.exp(NOTABLE)) & ~cut & (moved > -0.05)
+        settled = self._near_edge(extent) & (rate < np.exp(NOTABLE)) & (moved > -0.05)
         extent = np.where(settled, self.edge, extent)
         self.extent = np.where(self.free, np.minimum(extent, self.edge), 0.0)
 
@@ -354,4 +359,5 @@ class Steering:
             time = times[~faithful].max() + 0.02
         if not np.isfinite(time):
             return None
-        return np.asarray(extent * np.exp(-np.minimum(time * speed, 20.0) * (1 + 1e-7)))
+        time = max(time * (1 + 1e-7), 1e-6)  # just past it, so that the point is really left out
+        return np.asarray(extent * np.exp(-np.minimum(time * speed, 20.0)))
