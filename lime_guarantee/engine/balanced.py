@@ -33,19 +33,23 @@ Effort = Literal["low", "normal", "high"]
 
 @dataclass(frozen=True)
 class _Plan:
-    """How much is spent: draws a round, rounds of each phase, and the failing share aimed at in the end."""
+    """How much is spent.
+
+    Draws a round and rounds of balancing both grow with the square root of the number of features; `aim` is
+    the failing share of a proposal as a fraction of the allowed one.
+    """
 
     batch: float
-    most_rounds: int
-    rounds: int
+    growing: int
+    balancing: float
     settling: int
     aim: float
 
 
 PLANS = {
-    "low": _Plan(batch=40, most_rounds=30, rounds=8, settling=3, aim=0.3),
-    "normal": _Plan(batch=60, most_rounds=60, rounds=12, settling=5, aim=0.4),
-    "high": _Plan(batch=140, most_rounds=90, rounds=20, settling=8, aim=0.55),
+    "low": _Plan(batch=40, growing=30, balancing=2.0, settling=3, aim=0.3),
+    "normal": _Plan(batch=60, growing=60, balancing=3.0, settling=4, aim=0.45),
+    "high": _Plan(batch=140, growing=90, balancing=5.0, settling=8, aim=0.55),
 }
 
 MANY_DIMENSIONS = 50
@@ -106,7 +110,7 @@ class _Run:
         self.plan = plan
         self.dims = int(task.instance.size)
         self.allowed = 1.0 - task.purity
-        self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2.5 * plan.batch, 25 * plan.batch))
+        self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2 * plan.batch, 25 * plan.batch))
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.steering = Steering(task)
         self.last: Batch | None = None
@@ -154,21 +158,22 @@ class _Run:
         lowest = min(low, max(0.6 * calm * self.allowed, 0.005))
         seen: list[Batch] = []
         volumes: list[float] = []
-        while len(volumes) < plan.most_rounds:
+        while len(volumes) < plan.growing:
             volumes.append(steering.box().log_volume)
             self._round(seen, self.batch, grow, pace=1.0, phase="growing")
             if _stopped_growing(volumes, 0.03 * self.task.free_axes.size):
                 break
         logs: list[FloatArray] = []
-        for k in range(1, plan.rounds + 1):
-            done = k / plan.rounds
+        rounds = max(6, round(plan.balancing * np.sqrt(self.dims)))
+        for k in range(1, rounds + 1):
+            done = k / rounds
             self._round(seen, self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
             logs.append(np.log(np.maximum(steering.extent, 1e-300)))
         for k in range(1, plan.settling + 1):
             aim = low * (lowest / low) ** (k / plan.settling)
             self._round(seen, int(self.batch * low / aim), aim, pace=0.2, phase="settling")
             logs.append(np.log(np.maximum(steering.extent, 1e-300)))
-        steering.average(logs[-(plan.settling + plan.rounds // 2) :])
+        steering.average(logs[-(plan.settling + rounds // 2) :])
         return seen
 
     def _round(self, seen: list[Batch], count: int, aim: float, pace: float, phase: str) -> None:
