@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Measurement, measure
+from benchmarks.oracle import L1Oracle
 from benchmarks.problems import fit, problems
 from lime_guarantee.find import SEARCHES
 
@@ -101,6 +102,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--boston", type=Path, help="the CSV file of the boston data")
     parser.add_argument("--json", type=Path, help="also write every measurement here")
     options = parser.parse_args(arguments)
+    for search in options.searches:  # compiles
+        measure(L1Oracle(4), [0.1] * 4, L1Oracle(4).domain(), search=search, random_state=0, fresh_draws=1)
     print(f"{machine()}; model: {options.model}; {options.points} points\n\n{HEADER}")
     results = []
     for name in options.datasets:

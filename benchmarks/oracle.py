@@ -75,9 +75,10 @@ def run(options: argparse.Namespace) -> dict[int, list[Measurement]]:
     }.get(options.search, options.search)
     results: dict[int, list[Measurement]] = {}
     measure(L1Oracle(2), [0.1, 0.1], L1Oracle(2).domain(), search=search, random_state=0)  # compiles
+    setting = f", N = {options.positives}, T = {options.nodes}" if options.search == "divide" else ""
     print(
-        f"search {options.search}, {options.certifier} test, N = {options.positives}, T = {options.nodes}, "
-        f"{options.points} points, purity {options.purity}, confidence {options.confidence}"
+        f"search {options.search}{setting}, {options.certifier} test, {options.points} points, "
+        f"purity {options.purity}, confidence {options.confidence}"
     )
     print(
         f"{'D':>4} {'optimum':>8} {'log10 volume':>16} {'evaluations':>12} {'calls':>7} "
@@ -116,13 +117,34 @@ def _mean(rows: list[Measurement], name: str) -> float:
     return float(np.mean([getattr(row, name) for row in rows]))
 
 
+def plot(results: dict[int, list[Measurement]], path: Path) -> None:
+    """Draw evaluations against the number of features, beside a line that grows like D log D."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    dims = np.array(sorted(results))
+    means = np.array([_mean(results[d], "evaluations") for d in dims])
+    figure, axes = pyplot.subplots(figsize=(5, 3.4), layout="constrained")
+    start = int(np.argmin(np.abs(dims - 10)))
+    growth = dims * np.log(dims) / (dims[start] * np.log(dims[start]))
+    axes.loglog(dims[start:], means[start] * growth[start:], "--", color="0.5", label="D log D")
+    axes.loglog(dims, means, "o-", color="C0", label="measured")
+    axes.set(xlabel="features D", ylabel="evaluations a region")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=120)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--search", default="divide", choices=SEARCHES)
-    parser.add_argument("--certifier", default="zero-failure", choices=("anytime", "zero-failure"))
+    parser.add_argument("--search", default="balanced", choices=SEARCHES)
+    parser.add_argument(
+        "--certifier", choices=("anytime", "zero-failure"), help="zero-failure for divide, else anytime"
+    )
     parser.add_argument("--dims", type=int, nargs="+", default=[10, 30])
     parser.add_argument("--positives", type=int, default=100, help="N of the paper (divide only)")
     parser.add_argument("--nodes", type=int, default=100, help="T of the paper (divide only)")
@@ -130,11 +152,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--purity", type=float, default=0.99)
     parser.add_argument("--confidence", type=float, default=0.99)
     parser.add_argument("--json", type=Path, help="also write every measurement here")
+    parser.add_argument("--plot", type=Path, help="also draw evaluations against D here (a PNG file)")
     options = parser.parse_args(arguments)
+    options.certifier = options.certifier or ("zero-failure" if options.search == "divide" else "anytime")
     results = run(options)
     if options.json:
         data = {str(dims): [asdict(row) for row in rows] for dims, rows in results.items()}
         options.json.write_text(json.dumps(data, indent=1))
+    if options.plot:
+        plot(results, options.plot)
 
 
 if __name__ == "__main__":

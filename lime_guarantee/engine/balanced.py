@@ -113,7 +113,7 @@ class _Run:
         self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2 * plan.batch, 25 * plan.batch))
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.steering = Steering(task)
-        self.last: Batch | None = None
+        self.seen: list[Batch] = []
 
     def propose(self) -> Proposals:
         task, steering = self.task, self.steering
@@ -134,13 +134,13 @@ class _Run:
             if calm:
                 self.steering = Steering(task, start)
                 self.steering.single = single
-            seen = self._balance(0.5**calm)
-            if (yield from self._certify(seen, last=calm == RESTARTS)):
+            self._balance(0.5**calm)
+            if (yield from self._certify(last=calm == RESTARTS)):
                 return
 
     def propose_at_once(self) -> Proposals:
         """Propose what there is, drawn in with caution: what is left is needed for certificates."""
-        batch = self.last
+        batch = self.seen[-1] if self.seen else None
         for _ in range(ATTEMPTS):
             if batch is not None:
                 self.steering.draw_in(*batch, aim=0.0)
@@ -150,53 +150,49 @@ class _Run:
                 return
             batch = attempt.points, attempt.faithful
 
-    def _balance(self, calm: float) -> list[Batch]:
-        """Grow, then lower the failing share; leaves the mean box of the last rounds. Returns all draws."""
+    def _balance(self, calm: float) -> None:
+        """Grow, then lower the failing share; leaves the mean box of the last rounds."""
         plan, steering = self.plan, self.steering
         grow = float(np.clip(4.0 * calm * self.allowed, 0.02, 0.25))
         low = float(np.clip(1.5 * calm * self.allowed, 0.006, 0.2))
         lowest = min(low, max(0.6 * calm * self.allowed, 0.005))
-        seen: list[Batch] = []
         volumes: list[float] = []
         while len(volumes) < plan.growing:
             volumes.append(steering.box().log_volume)
-            self._round(seen, self.batch, grow, pace=1.0, phase="growing")
+            self._round(self.batch, grow, pace=1.0, phase="growing")
             if _stopped_growing(volumes, 0.03 * self.task.free_axes.size):
                 break
         logs: list[FloatArray] = []
         rounds = max(6, round(plan.balancing * np.sqrt(self.dims)))
         for k in range(1, rounds + 1):
             done = k / rounds
-            self._round(seen, self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
+            self._round(self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
             logs.append(np.log(np.maximum(steering.extent, 1e-300)))
         for k in range(1, plan.settling + 1):
             aim = low * (lowest / low) ** (k / plan.settling)
-            self._round(seen, int(self.batch * low / aim), aim, pace=0.2, phase="settling")
+            self._round(int(self.batch * low / aim), aim, pace=0.2, phase="settling")
             logs.append(np.log(np.maximum(steering.extent, 1e-300)))
         steering.average(logs[-(plan.settling + rounds // 2) :])
-        return seen
 
-    def _round(self, seen: list[Batch], count: int, aim: float, pace: float, phase: str) -> None:
+    def _round(self, count: int, aim: float, pace: float, phase: str) -> None:
         self.task.report(phase, self.steering.box())
-        seen.append(self._draw(count))
-        self.steering.steer(*seen[-1], aim, pace)
+        self.steering.steer(*self._draw(count), aim, pace)
 
-    def _certify(self, seen: list[Batch], *, last: bool) -> Generator[Shape, Attempt, bool]:
+    def _certify(self, *, last: bool) -> Generator[Shape, Attempt, bool]:
         """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
         steering = self.steering
         aim = self.plan.aim * self.allowed
         before = steering.box().log_volume
-        seen.append(self._draw(max(int(1.5 * len(seen[-1][0])), int(3.0 / aim))))
-        steering.draw_in(*seen[-1], aim)
-        polish = self._maximum_box(seen) if self.dims <= FEW_DIMENSIONS else None
+        steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
+        polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None
         for tried in range(ATTEMPTS):
             box = steering.box()
-            dwindled = box.log_volume < before - 3.0 - 0.03 * self.dims
-            if not last and (dwindled or tried >= PATIENCE):
-                return False
             polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
             if polished is not None and polished.log_volume > box.log_volume + 0.05:
                 box = polished
+            dwindled = box.log_volume < before - 3.0 - 0.03 * self.dims
+            if not last and (dwindled or tried >= PATIENCE):
+                return False
             attempt = yield box
             if attempt.accepted:
                 return True
@@ -207,10 +203,10 @@ class _Run:
                 steering.draw_in(attempt.points, attempt.faithful, aim)
         return True
 
-    def _maximum_box(self, seen: list[Batch]) -> MaxBoxProblem:
+    def _maximum_box(self) -> MaxBoxProblem:
         """The maximum box among all draws: in few dimensions it is often the larger one."""
-        points = np.concatenate([drawn for drawn, _ in seen])
-        faithful = np.concatenate([good for _, good in seen])
+        points = np.concatenate([drawn for drawn, _ in self.seen])
+        faithful = np.concatenate([good for _, good in self.seen])
         domain = self.task.domain
         problem = MaxBoxProblem(
             self.task.instance,
@@ -226,8 +222,11 @@ class _Run:
     def _draw(self, count: int) -> Batch:
         self._leave_reserve(count)
         points = self.steering.box().sample(self.task.rng, count)
-        self.last = points, self.task.oracle.evaluate(points)
-        return self.last
+        batch = points, self.task.oracle.evaluate(points)
+        if self.dims > FEW_DIMENSIONS:
+            self.seen.clear()  # many points of many features fill the memory, and the last ones will do
+        self.seen.append(batch)
+        return batch
 
     def _leave_reserve(self, count: int, certificates: float = 2.2) -> None:
         """Stop before draws that would leave too little for certificates: by default, two attempts."""
