@@ -74,10 +74,13 @@ def sample_box(
     rng: np.random.Generator, count: int, lower: FloatArray, upper: FloatArray, unit: FloatArray
 ) -> FloatArray:
     """Draw `count` points uniformly between the bounds; see `Box` for `unit`."""
+    width = upper - lower + unit
     points = rng.random((count, lower.size))
-    points *= upper - lower + unit
-    cells = unit > 0
-    if cells.any():
-        points[:, cells] = np.floor(points[:, cells])
+    points *= width
     points += lower
-    return np.minimum(points, upper, out=points)  # rounding may carry a point past the bound
+    np.minimum(points, upper, out=points)  # rounding may carry a point past the bound
+    cells = unit > 0
+    if cells.any():  # scaled floats would not reach every one of very many cells
+        places = rng.integers(0, width[cells].astype(np.int64), (count, int(cells.sum())))
+        points[:, cells] = lower[cells] + places
+    return points

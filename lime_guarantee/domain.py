@@ -25,13 +25,13 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, FloatArray, frozen
 from lime_guarantee.box import Box
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.tables import Table, as_row, as_table, is_number
+from lime_guarantee.tables import Table, as_row, as_table, is_number, plain
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 FeatureKey = int | str
 
-LARGEST_CELL = 2.0**53
-"""Whole numbers up to here are exact as floats."""
+LARGEST_CELL = 2.0**51
+"""Whole numbers up to here, and the number of cells between two of them, are exact as floats."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Axis:
                 return self
             return _categorical_axis(self.name, (*self.categories, value))
         number = float(self.encode(np.array([value], dtype=object))[0])
-        if np.isnan(number) and self.has_cells and np.isfinite(float(value)):
+        if np.isnan(number) and self.has_cells and is_number(value) and np.isfinite(float(value)):
             raise InvalidInputError(
                 f"instance: feature {self.name!r} is {self.kind}, but the instance has {value!r} there, "
                 "which is not a whole number. Round the instance, or leave the feature out of `integer=`."
@@ -344,13 +344,8 @@ def _category_key(value: Hashable) -> Hashable:
     return value
 
 
-def _plain(value: Hashable) -> Hashable:
-    """A numpy scalar as the Python value it stands for."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _categorical_axis(name: str, values: Sequence[Hashable]) -> Axis:
-    categories = tuple(_plain(value) for value in values)
+    categories = tuple(plain(value) for value in values)
     if not categories:
         raise InvalidInputError(f"categories: feature {name!r} has none. List the values it may take.")
     if len({_category_key(value) for value in categories}) < len(categories):
@@ -376,7 +371,7 @@ def _ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Axis:
         raise InvalidInputError(f"bounds: feature {name!r} is integer, but [{low}, {high}] holds no integer.")
     if max(-first, last) > LARGEST_CELL:
         raise InvalidInputError(
-            f"bounds: feature {name!r} is integer and reaches past 2**53, where floats skip integers. "
+            f"bounds: feature {name!r} is integer and reaches past 2**51, where floats are no longer exact. "
             "Leave it out of `integer=`."
         )
     return Axis(name, "binary" if (first, last) == (0.0, 1.0) else "integer", first, last)

@@ -23,6 +23,9 @@ from lime_guarantee.progress import Progress, check_progress, watching
 from lime_guarantee.region import GuaranteeRegion, Status
 from lime_guarantee.version import __version__
 
+FEWEST_FLOATS = 1024
+"""A continuous side that spans fewer floats than this is no interval."""
+
 SEARCHES: dict[str, Callable[[], Search]] = {
     "balanced": Balanced,
     "divide": Divide,
@@ -93,8 +96,7 @@ def find_region(
     >>> bool((region.lower < -0.9).all() and (region.upper > 0.9).all())
     True
     """
-    _check_share("purity", purity)
-    _check_share("confidence", confidence)
+    purity, confidence = _share("purity", purity), _share("confidence", confidence)
     _check_limit(max_evaluations)
     check_progress(progress)
     if certifier not in TESTS:
@@ -107,6 +109,7 @@ def find_region(
     if not callable(faithful):
         raise InvalidInputError(f"faithful: a callable is required; got {type(faithful).__name__}.")
     searcher = _resolve_search(search, effort)
+    search_rng, certify_rng = _random_streams(random_state)
     row = domain.row(instance)
     domain, widened = domain.including(row)
     oracle = Oracle(faithful, domain, max_evaluations=max_evaluations)
@@ -116,13 +119,16 @@ def find_region(
         status: Status = "unfaithful"
         reason = "the explanation misses the model at the instance itself."
     else:
-        search_rng, certify_rng = np.random.default_rng(random_state).spawn(2)
         judge = Certifier(oracle, purity, ErrorBudget(confidence), certify_rng, certifier)
         with watching(progress, max_evaluations) as watcher:
             found, reason = _best_certified(searcher, start, judge, search_rng, watcher)
         status = "certified" if found else "uncertified"
-    shape, certificate = found if found else (Box(start, start, domain.unit), None)
-    lower, upper, allowed = _raw_bounds(shape, oracle.domain, domain)
+    if found:
+        shape, certificate = found
+        lower, upper, allowed = _raw_bounds(shape, oracle.domain, domain)
+    else:
+        shape, certificate = Box(start, start, domain.unit), None
+        lower, upper, allowed = _raw_bounds(shape, domain, domain)
     return GuaranteeRegion(
         status=status,
         domain=domain,
@@ -130,8 +136,8 @@ def find_region(
         lower=lower,
         upper=upper,
         allowed=allowed,
-        purity=float(purity),
-        confidence=float(confidence),
+        purity=purity,
+        confidence=confidence,
         certificate=certificate,
         evaluations=oracle.evaluations,
         calls=oracle.calls,
@@ -164,14 +170,17 @@ def _best_certified(
 
     try:
         domain = order_categories(oracle, start, rng)
-        start = domain.encode(oracle.domain.decode(start[np.newaxis]))[0]
+        anchor = domain.encode(oracle.domain.decode(start[np.newaxis]))[0]
         oracle.domain = domain
-        task = Task(oracle, start, domain.box(), certifier.purity, certifier.budget.confidence, rng, report)
+        task = Task(oracle, anchor, domain.box(), certifier.purity, certifier.budget.confidence, rng, report)
         proposals = searcher.propose(task)
         shape = next(proposals, None)
         while shape is not None:
+            if not shape.contains(anchor[np.newaxis])[0]:
+                raise InvalidInputError(f"search: {searcher.name!r} proposed a box without the instance.")
             attempt = certifier.attempt(shape)
-            if attempt.certificate and (best is None or shape.log_volume > best[0].log_volume):
+            larger = best is None or shape.log_volume > best[0].log_volume
+            if attempt.certificate and larger and _has_room(shape, domain):
                 best = shape, attempt.certificate
             report("accepted" if attempt.accepted else "rejected", shape)
             try:
@@ -179,7 +188,10 @@ def _best_certified(
             except StopIteration:
                 break
         if best is None:
-            reason = f"none of the {certifier.budget.attempts} boxes that were tried could be certified."
+            reason = (
+                f"none of the {certifier.budget.attempts} boxes that were tried could be certified, or they "
+                "had no width to speak of."
+            )
     except EvaluationLimitError:
         if best is None:
             reason = (
@@ -189,12 +201,25 @@ def _best_certified(
     return best, reason
 
 
+def _has_room(shape: Shape, domain: Domain) -> bool:
+    """Whether every continuous side spans many floats: else a few values, not a volume, were tested."""
+    box = _bounding_box(shape)
+    lengths = domain.unit == 0
+    spacing = np.spacing(np.maximum(np.abs(box.lower), np.abs(box.upper)))
+    return bool(np.all(box.width[lengths] > FEWEST_FLOATS * spacing[lengths]))
+
+
+def _bounding_box(shape: Shape) -> Box:
+    box = shape.bounding_box if isinstance(shape, Ball) else shape
+    assert isinstance(box, Box)
+    return box
+
+
 def _raw_bounds(
     shape: Shape, searched: Domain, domain: Domain
 ) -> tuple[FloatArray, FloatArray, dict[str, tuple[Any, ...]]]:
     """Bounds and allowed categories of a shape found in a domain whose categories were reordered."""
-    box = shape.bounding_box if isinstance(shape, Ball) else shape
-    assert isinstance(box, Box)
+    box = _bounding_box(shape)
     lower, upper = box.lower.copy(), box.upper.copy()
     allowed = {}
     for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
@@ -226,11 +251,22 @@ def _resolve_search(search: str | Search, effort: Effort | None) -> Search:
     return search
 
 
-def _check_share(parameter: str, value: object) -> None:
-    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0:
+def _random_streams(random_state: Any) -> list[np.random.Generator]:
+    """One stream for the search, and one that no search can see for the certifier."""
+    try:
+        return np.random.default_rng(random_state).spawn(2)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"random_state: a non-negative integer, a Generator or None is required; {error}."
+        ) from error
+
+
+def _share(parameter: str, value: object) -> float:
+    if not isinstance(value, numbers.Real) or not 0.0 < float(value) < 1.0 or 1.0 - float(value) == 1.0:
         raise InvalidInputError(
             f"{parameter}: a number between 0 and 1, both excluded, is required; got {value!r}."
         )
+    return float(value)
 
 
 def _check_limit(value: object) -> None:

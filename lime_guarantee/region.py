@@ -18,6 +18,7 @@ from lime_guarantee.engine.certify import Certificate, Shape
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.optional import require
 from lime_guarantee.report import describe
+from lime_guarantee.tables import plain
 
 Status = Literal["certified", "unfaithful", "uncertified"]
 
@@ -85,7 +86,8 @@ class GuaranteeRegion:
     version: str
 
     def __post_init__(self) -> None:
-        instance = np.array(self.instance, dtype=np.float64 if self.domain.numeric else object)
+        values = [plain(value) for value in self.instance]
+        instance = np.array(values, dtype=np.float64 if self.domain.numeric else object)
         instance.setflags(write=False)
         object.__setattr__(self, "instance", instance)
         object.__setattr__(self, "lower", frozen(self.lower))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lime_guarantee.domain import Axis
@@ -26,8 +27,8 @@ def _answer(region: GuaranteeRegion) -> str:
     if region.status == "certified":
         shape = "box" if region.radius is None else f"ball of radius {region.radius:.4g}"
         return (
-            f"Certified: in this {shape} the explanation is faithful on at least {region.purity:g} of the "
-            f"volume, with confidence {region.confidence:g}."
+            f"Certified: in this {shape} the explanation is faithful on at least {region.purity!r} of the "
+            f"volume, with confidence {region.confidence!r}."
         )
     if region.status == "unfaithful":
         return f"Unfaithful: {region.reason}"
@@ -54,7 +55,7 @@ def _extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
     if axis.kind == "categorical":
         return "{" + ", ".join(map(_value, region.allowed[axis.name])) + "}"
     lower, upper = region.lower[index], region.upper[index]
-    text = f"[{_value(lower)}, {_value(upper)}]"
+    text = f"[{_inward(lower, upper, axis, math.ceil)}, {_inward(upper, lower, axis, math.floor)}]"
     if (lower, upper) == (axis.low, axis.high):
         text += " free"
     return text
@@ -76,6 +77,17 @@ def _evidence(region: GuaranteeRegion) -> list[str]:
     if region.widened:
         lines.append(f"The domain was widened to hold the instance in: {', '.join(region.widened)}.")
     return lines
+
+
+def _inward(bound: float, other: float, axis: Axis, towards: Callable[[float], int]) -> str:
+    """A bound to about four digits of the width, rounded into the region, so that none too much is said."""
+    if axis.has_cells:
+        return str(int(bound))
+    width = abs(bound - other)
+    decimals = 3 - math.floor(math.log10(width)) if width > 0 else 17
+    if not 0 <= decimals <= 12:
+        return repr(float(bound))
+    return f"{towards(bound * 10**decimals) / 10**decimals:.{decimals}f}"
 
 
 def _rounded_down(bound: float) -> str:

@@ -27,9 +27,19 @@ def is_number(value: object) -> bool:
     return isinstance(value, (numbers.Real, np.bool_))
 
 
+def plain(value: Any) -> Any:
+    """A numpy scalar as the Python value it stands for."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def is_missing(value: object) -> bool:
+    """Whether a raw value stands for none: None or NaN."""
+    return value is None or (isinstance(value, float) and np.isnan(value))
+
+
 def is_frame(X: object) -> bool:
     """Whether X is a DataFrame, of pandas or of something that looks like it."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "to_numpy")
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "iloc")
 
 
 def as_table(X: Any, order: Sequence[str] | None = None) -> Table:
@@ -111,12 +121,18 @@ def _numbers_where_possible(array: AnyArray) -> AnyArray:
 def _text_columns(array: AnyArray) -> list[int]:
     if array.dtype != object:
         return []
-    return [i for i in range(array.shape[1]) if not all(is_number(v) for v in array[:, i].tolist())]
+    columns = [array[:, i].tolist() for i in range(array.shape[1])]
+    return [i for i, c in enumerate(columns) if not all(is_number(v) or is_missing(v) for v in c)]
 
 
 def _distinct(column: AnyArray) -> tuple[Hashable, ...]:
-    """The distinct values, sorted if they can be."""
-    values = list(dict.fromkeys(column.tolist()))
+    """The distinct values without the missing ones, sorted if they can be."""
+    try:
+        values = list(dict.fromkeys(value for value in column.tolist() if not is_missing(value)))
+    except TypeError as error:
+        raise InvalidInputError(
+            f"X: a value of a categorical column cannot be one of a set ({error}). Make it text or a number."
+        ) from error
     try:
         return tuple(sorted(values))
     except TypeError:

@@ -78,6 +78,12 @@ def test_from_data_reads_an_array_of_objects():
     assert domain.kinds == ("integer", "categorical", "continuous")
 
 
+def test_missing_values_of_an_object_array_are_passed_over():
+    domain = Domain.from_data(np.array([[1.5, "a"], [None, None], [2.5, float("nan")]], dtype=object))
+    assert domain.kinds == ("continuous", "categorical")
+    assert domain.axes[1].categories == ("a",)
+
+
 def test_from_data_takes_the_callers_word_for_integers_and_categories():
     X = np.array([[1.0, 2.0], [2.0, 4.0]])
     assert Domain.from_data(X, integer=[1]).kinds == ("continuous", "integer")
@@ -136,7 +142,7 @@ def test_a_domain_round_trips_through_plain_types(mixed):
         ({"lower": [0], "upper": [1], "integer": ["b"]}, "no feature 'b'"),
         ({"lower": [0], "upper": [1], "integer": [1]}, "position 0..0"),
         ({"lower": [0.2], "upper": [0.8], "integer": [0]}, "holds no integer"),
-        ({"lower": [0], "upper": [1e17], "integer": [0]}, "2\\*\\*53"),
+        ({"lower": [0], "upper": [1e17], "integer": [0]}, "2\\*\\*51"),
         ({"lower": [0], "upper": [1], "categories": {0: []}}, "has none"),
         ({"lower": [0], "upper": [1], "categories": {0: [1, 1.0]}}, "twice"),
         ({"lower": [0], "upper": [1], "integer": [0], "categories": {0: [1]}}, "both"),
@@ -162,6 +168,13 @@ def test_bad_data_is_refused_with_a_reason(X, message):
         Domain.from_data(X)
 
 
+def test_values_that_no_set_can_hold_are_refused():
+    X = np.empty((2, 1), dtype=object)
+    X[:, 0] = [[1], [2]]
+    with pytest.raises(InvalidInputError, match="cannot be one of a set"):
+        Domain.from_data(X)
+
+
 def test_draws_are_uniform_over_lengths_and_over_cells():
     box = Box(np.array([-1.0, 2.0]), np.array([3.0, 6.0]), np.array([0.0, 1.0]))
     points = box.sample(np.random.default_rng(0), 20_000)
@@ -169,6 +182,12 @@ def test_draws_are_uniform_over_lengths_and_over_cells():
     cells, counts = np.unique(points[:, 1], return_counts=True)
     assert cells.tolist() == [2, 3, 4, 5, 6]
     assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_every_cell_of_a_very_wide_axis_can_be_drawn():
+    box = Box(np.array([-(2.0**51)]), np.array([2.0**51]), np.array([1.0]))
+    points = box.sample(np.random.default_rng(0), 2_000)
+    assert stats.binomtest(int(np.sum(points % 2)), 2_000, 0.5).pvalue > 1e-3
 
 
 def test_a_side_of_no_width_leaves_the_volume_finite():

@@ -1,5 +1,7 @@
 """find_region(): what it returns, what it refuses, and that it counts and stops as it says."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from problems import PROBLEMS
@@ -15,6 +17,7 @@ from lime_guarantee import (
     Radial,
     find_region,
 )
+from lime_guarantee.box import Box
 
 SQUARE = Domain.from_bounds([-2, -2], [2, 2])
 SEARCHES = [Balanced(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
@@ -185,6 +188,53 @@ def test_categories_that_fail_are_left_out_and_others_kept():
     assert region.reach.tolist() == [1.0, 0.5]
 
 
+def test_an_uncertified_region_holds_the_instance_whatever_its_categories():
+    domain = Domain.from_bounds([0, 0], [1, 0], names=["x", "c"], categories={"c": list("abc")})
+    instance = np.array([0.5, "c"], dtype=object)
+    region = find(lambda X: X[:, 0].astype(float) < 0.6, instance, domain, max_evaluations=120)
+    assert region.status == "uncertified"
+    assert region.allowed["c"] == ("c",)
+    assert region.contains([instance]).all()
+
+
+def test_many_categories_do_not_use_up_the_evaluations():
+    domain = Domain.from_bounds([0, 0], [1, 0], names=["x", "c"], categories={"c": range(2_000)})
+    region = find(lambda X: X[:, 0] < 0.6, [0.5, 7], domain, search="balanced", max_evaluations=20_000)
+    assert region
+
+
+@pytest.mark.parametrize("search", [Balanced(), Divide(20, 10)], ids=lambda s: s.name)
+def test_a_set_without_width_is_not_certified(search):
+    region = find(lambda X: X[:, 0] == 1.0, [1.0], Domain.from_bounds([0], [2]), search=search)
+    assert region.status == "uncertified"
+    assert "no width" in region.reason
+
+
+def test_a_search_that_loses_the_instance_is_refused():
+    class Lost:
+        name = "lost"
+
+        def propose(self, task):
+            yield Box(np.array([1.0, 1.0]), np.array([2.0, 2.0]), np.zeros(2))
+
+    with pytest.raises(InvalidInputError, match="without the instance"):
+        find(search=Lost())
+
+
+def test_nothing_is_drawn_that_may_not_be_asked():
+    class Forbidden:
+        name = "forbidden"
+
+        def propose(self, task):
+            yield Untouchable(task.instance, task.instance, task.domain.unit)
+
+    class Untouchable(Box):
+        def sample(self, rng, count):
+            raise AssertionError("points were drawn")
+
+    assert find(search=Forbidden(), max_evaluations=20).status == "uncertified"
+
+
 def test_progress_is_told_of_every_proposal():
     told = []
     region = find(progress=told.append)
@@ -231,6 +281,10 @@ def test_the_balanced_search_tells_its_phases():
         ({"instance": [[0.1, 0.2], [0.3, 0.4]]}, "instance: one row"),
         ({"instance": [0.1, np.nan]}, "instance: feature 'x1' must be a finite number"),
         ({"instance": [0.1, "b"]}, "feature 'x1' is continuous"),
+        ({"instance": [0.1, None]}, "feature 'x1' must be a finite number; got None"),
+        ({"purity": 1e-17}, "purity"),
+        ({"random_state": -1}, "random_state: a non-negative integer"),
+        ({"random_state": "lucky"}, "random_state"),
     ],
 )
 def test_bad_input_is_refused_before_the_model_is_asked(options, message):
@@ -239,6 +293,12 @@ def test_bad_input_is_refused_before_the_model_is_asked(options, message):
 
     with pytest.raises(InvalidInputError, match=message):
         find(**{"faithful": never, **options})
+
+
+def test_any_kind_of_number_will_do_for_a_share():
+    region = find(purity=np.float32(0.9), confidence=Fraction(99, 100), certifier="zero-failure")
+    assert region.to_json()
+    assert type(region.purity) is type(region.certificate.confidence) is float
 
 
 def test_a_fraction_on_an_integer_axis_is_refused():
@@ -300,6 +360,16 @@ def test_a_model_that_is_no_function_is_refused():
 
     with pytest.raises(InconsistentModelError, match="not a function"):
         find(moody)
+
+
+def test_a_model_that_is_no_function_is_refused_on_a_tight_budget():
+    rng = np.random.default_rng(0)
+
+    def moody(X):
+        return rng.random(len(X)) < (0.995 if len(X) > 32 else 0.5) if len(X) > 1 else np.array([True])
+
+    with pytest.raises(InconsistentModelError, match="not a function"):
+        find(moody, max_evaluations=140)
 
 
 def test_a_model_that_depends_on_its_batch_is_refused():

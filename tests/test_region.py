@@ -132,6 +132,36 @@ def test_the_report_gives_the_answer_first():
     assert "Uncertified: the limit of 10 evaluations" in str(find("disc", max_evaluations=10))
 
 
+def test_a_report_never_says_more_than_is_certified():
+    region = find("disc", search=Divide(20, 10), random_state=3)
+    for line in str(region).splitlines():
+        if line.startswith("x"):
+            low, high = (float(part) for part in line[line.index("[") + 1 : line.index("]")].split(","))
+            axis = int(line[1])
+            assert region.lower[axis] <= low <= region.lower[axis] + 2e-3
+            assert region.upper[axis] >= high >= region.upper[axis] - 2e-3
+    wide = Domain.from_bounds([999_990, 0], [1_006_999, 1], integer=[0])
+    text = str(find_region(lambda X: X[:, 0] > 0, [1_000_001, 0.5], wide, purity=0.9999999, random_state=0))
+    assert "[999990, 1006999] free" in text
+    assert "at least 0.9999999 of the volume" in text
+
+
+def test_a_bound_on_the_purity_is_never_below_what_was_asked_for():
+    for purity in (0.5, 0.9, 0.99, 0.999, 0.9999):
+        region = find_region(
+            lambda X: np.ones(len(X), dtype=bool), [0.5], Domain.from_bounds([0], [1]), purity=purity
+        )
+        assert region.certificate.purity_lower_bound >= purity
+
+
+def test_a_row_of_a_mixed_frame_can_be_written():
+    frame = pd.DataFrame({"n": [1, 2], "c": ["a", "b"]})
+    region = find_region(
+        lambda X: np.ones(len(X), dtype=bool), frame.iloc[1], Domain.from_data(frame), random_state=0
+    )
+    assert GuaranteeRegion.from_json(region.to_json()) == region
+
+
 def test_a_long_report_is_cut_and_says_so():
     domain = Domain.from_bounds([0] * 70, [1] * 70)
     region = find_region(lambda X: np.ones(len(X), dtype=bool), [0.5] * 70, domain, random_state=0)

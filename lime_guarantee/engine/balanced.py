@@ -25,7 +25,7 @@ from lime_guarantee.engine.bounds import attempt_level
 from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
 from lime_guarantee.engine.search import Proposals, Task
-from lime_guarantee.engine.steering import CONTEXT_DRAWS, SCALE_DRAWS, SCALES, SWEEP, Steering
+from lime_guarantee.engine.steering import CONTEXT_DRAWS, SCALE_DRAWS, SCALES, SWEEP, TINY, Steering
 from lime_guarantee.errors import InvalidInputError
 
 Effort = Literal["low", "normal", "high"]
@@ -63,8 +63,9 @@ POLISH_POSITIVES, POLISH_NEGATIVES, POLISH_NODES = 300, 1_000, 200
 RESTARTS = 2
 """How often the search starts again, more calmly, when its box dwindles."""
 
-ATTEMPTS = 40
-PATIENCE = 4
+MOST_ATTEMPTS = 40
+FEWEST_ATTEMPTS = 4
+"""After so many rejections a restart is tried, if one is left."""
 
 Batch = tuple[FloatArray, BoolArray]
 
@@ -141,7 +142,7 @@ class _Run:
     def propose_at_once(self) -> Proposals:
         """Propose what there is, drawn in with caution: what is left is needed for certificates."""
         batch = self.seen[-1] if self.seen else None
-        for _ in range(ATTEMPTS):
+        for _ in range(MOST_ATTEMPTS):
             if batch is not None:
                 self.steering.draw_in(*batch, aim=0.0)
             self.steering.tighten(0.5 if batch is None else 0.9)
@@ -167,11 +168,11 @@ class _Run:
         for k in range(1, rounds + 1):
             done = k / rounds
             self._round(self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
-            logs.append(np.log(np.maximum(steering.extent, 1e-300)))
+            logs.append(np.log(np.maximum(steering.extent, TINY)))
         for k in range(1, plan.settling + 1):
             aim = low * (lowest / low) ** (k / plan.settling)
             self._round(int(self.batch * low / aim), aim, pace=0.2, phase="settling")
-            logs.append(np.log(np.maximum(steering.extent, 1e-300)))
+            logs.append(np.log(np.maximum(steering.extent, TINY)))
         steering.average(logs[-(plan.settling + rounds // 2) :])
 
     def _round(self, count: int, aim: float, pace: float, phase: str) -> None:
@@ -185,13 +186,13 @@ class _Run:
         before = steering.box().log_volume
         steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
         polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None
-        for tried in range(ATTEMPTS):
+        for tried in range(MOST_ATTEMPTS):
             box = steering.box()
             polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
             if polished is not None and polished.log_volume > box.log_volume + 0.05:
                 box = polished
             dwindled = box.log_volume < before - 3.0 - 0.03 * self.dims
-            if not last and (dwindled or tried >= PATIENCE):
+            if not last and (dwindled or tried >= FEWEST_ATTEMPTS):
                 return False
             attempt = yield box
             if attempt.accepted:

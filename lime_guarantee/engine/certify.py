@@ -15,7 +15,7 @@ import numpy as np
 
 from lime_guarantee.arrays import BoolArray, FloatArray
 from lime_guarantee.engine import bounds
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
 
 CertifierName = Literal["anytime", "zero-failure"]
 
@@ -139,6 +139,7 @@ class Certifier:
 
     def draw(self, shape: Shape, count: int) -> tuple[FloatArray, BoolArray]:
         """Fresh points in the shape, and whether each is faithful."""
+        self.oracle.check_limit(count)
         points = shape.sample(self.rng, count)
         return points, self.oracle.evaluate(points)
 
@@ -166,13 +167,14 @@ def anytime_test(certifier: Certifier, shape: Shape, level: float) -> TestResult
         faithful = np.concatenate([batch[1] for batch in batches])
         draws, failures = int(faithful.size), int(np.sum(~faithful))
         if bounds.reaches(bounds.log_evidence(draws, failures, purity), level):
-            return points, faithful, bounds.anytime_lower_bound(draws, failures, level)
+            lower = bounds.anytime_lower_bound(draws, failures, level)
+            return points, faithful, max(purity, lower)  # the bound is found to nine digits from below
         more = _next_batch(draws, failures, purity, level)
         if draws + more > PATIENCE * first:
             return points, faithful, None
         if certifier.oracle.remaining is not None:  # fewer may do, if none of them fails
             least = draws_to_accept(draws, failures, purity, level)
-            more = max(least, min(more, certifier.oracle.remaining))
+            more = max(least, min(more, certifier.oracle.remaining - REASKED_ROWS))
         batches.append(certifier.draw(shape, more))
 
 

@@ -67,7 +67,7 @@ class Oracle:
         ModelError
             If `faithful` raises or its answer cannot be used.
         """
-        self._check_limit(len(points))
+        self.check_limit(len(points))
         answers = [
             self._ask(points[start : start + self.batch_rows])
             for start in range(0, len(points), self.batch_rows)
@@ -85,7 +85,8 @@ class Oracle:
             If any answer differs from the one given before.
         """
         chosen = np.linspace(0, len(points) - 1, min(len(points), REASKED_ROWS)).astype(np.int64)[::-1]
-        if self.remaining is not None and len(chosen) > self.remaining:
+        chosen = chosen if self.remaining is None else chosen[: self.remaining]
+        if chosen.size == 0:
             return
         again = self._ask(np.ascontiguousarray(points[chosen]))
         differing = int(np.sum(again != answer[chosen]))
@@ -106,7 +107,8 @@ class Oracle:
             self._reasked_mixed |= mixed
             self.reask(points, answer)
 
-    def _check_limit(self, rows: int) -> None:
+    def check_limit(self, rows: int) -> None:
+        """Raise `EvaluationLimitError` if that many rows would pass the limit."""
         if self.remaining is not None and rows > self.remaining:
             raise EvaluationLimitError(f"max_evaluations={self.max_evaluations} is reached")
 

@@ -8,7 +8,7 @@ from lime_guarantee.arrays import FloatArray
 from lime_guarantee.domain import Domain
 from lime_guarantee.engine.oracle import Oracle
 
-SCALES = 4
+SCALE_COUNT = 4
 DRAWS_PER_SCALE = 4
 
 
@@ -29,6 +29,11 @@ def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Genera
     if not axes:
         return domain
     around = _surroundings(domain, instance, rng)
+    tried = sum(len(domain.axes[i].categories) for i in axes)
+    if oracle.remaining is not None and tried * len(around) > oracle.remaining / 4:
+        around = around[:1]
+        if tried > oracle.remaining / 4:
+            return domain.reordered({i: _own_first(domain, i, instance) for i in axes})
     queries = []
     for i in axes:
         for category in range(len(domain.axes[i].categories)):
@@ -45,12 +50,17 @@ def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Genera
     return domain.reordered(orders)
 
 
+def _own_first(domain: Domain, axis: int, instance: FloatArray) -> list[int]:
+    own = int(instance[axis])
+    return [own, *(k for k in range(len(domain.axes[axis].categories)) if k != own)]
+
+
 def _surroundings(domain: Domain, instance: FloatArray, rng: np.random.Generator) -> FloatArray:
     """The instance, and points around it drawn in ever smaller copies of the domain."""
     whole = domain.box()
     rows = [instance[np.newaxis]]
     cells = domain.unit > 0
-    for scale in 0.5 ** np.arange(SCALES):
+    for scale in 0.5 ** np.arange(SCALE_COUNT):
         points = whole.sample(rng, DRAWS_PER_SCALE)
         points[:, ~cells] = (instance + scale * (points - instance))[:, ~cells]
         stay = rng.random(points.shape) >= scale

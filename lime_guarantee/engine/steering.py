@@ -8,8 +8,6 @@ Nothing here is part of the guarantee: every rule is a heuristic, its constants 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lime_guarantee.arrays import BoolArray, FloatArray, IntArray
@@ -62,14 +60,6 @@ POOL = 400
 
 PATH_PENALTY = 0.3
 """What a path other than the common one must be better by, in log volume: choosing among paths overfits."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What a batch told: the failing share, and that share without what was cut off."""
-
-    failing: float
-    remaining: float
 
 
 class Steering:
@@ -154,7 +144,7 @@ class Steering:
                 return False
         return False
 
-    def steer(self, points: FloatArray, faithful: BoolArray, aim: float, pace: float) -> Reading:
+    def steer(self, points: FloatArray, faithful: BoolArray, aim: float, pace: float) -> None:
         """Move the sides after a batch drawn in the box.
 
         Parameters
@@ -167,7 +157,7 @@ class Steering:
         failing = (len(failures) + 0.5) / (len(points) + 1)
         if failing > LOST and self._before is not None and np.any(self._before < self.extent):
             self._go_back()
-            return Reading(failing, failing)
+            return
         box, before = self.box(), self.extent.copy()
         self._before = before
         pool = np.concatenate([failures, self._pool[box.contains(self._pool)]])
@@ -179,7 +169,6 @@ class Steering:
             failures = failures[self.box().contains(failures)]
         rate = self._face_rates(box, points, failures, forget=cut)
         self._move(rate, cut, aim, remaining, pace)
-        return Reading(failing, remaining)
 
     def average(self, logs: list[FloatArray]) -> None:
         """Take the mean of the last rounds' extents (their logarithms); put what is near the edge there."""
@@ -250,7 +239,7 @@ class Steering:
         return np.asarray(self.task.oracle.evaluate(flat).reshape(steps.shape))
 
     def _go_back(self) -> None:
-        """Undo most of the last step, and go on more slowly."""
+        """Undo most of the last step, and go on more slowly; lost again, go back to the same place."""
         assert self._before is not None
         growth = np.log(np.maximum(self.extent, TINY) / np.maximum(self._before, TINY))
         self.extent = np.where(self.free, np.minimum(self._before * np.exp(0.3 * growth), self.edge), 0.0)
