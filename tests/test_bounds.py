@@ -114,6 +114,12 @@ def test_the_exact_bound_is_that_of_scipy(draws, failures):
     assert ours == pytest.approx(theirs.low, rel=1e-9)
 
 
+@pytest.mark.parametrize(("draws", "failures"), [(100, 0), (100, 1), (100, 5), (1_000, 30)])
+def test_surprise_is_the_tail_of_the_binomial(draws, failures):
+    expected = stats.binom.sf(failures - 1, draws, 0.01)
+    assert bounds.surprise(draws, failures, 0.99) == pytest.approx(expected, rel=1e-9)
+
+
 def test_a_few_failures_do_not_sink_a_good_box():
     needed = draws_to_accept(0, 3, 0.99, 0.005)
     assert needed < 3_000

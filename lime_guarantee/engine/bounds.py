@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from lime_guarantee.arrays import FloatArray
 
@@ -119,6 +119,19 @@ def anytime_lower_bound(draws: int, failures: int, level: float) -> float:
 
 
 _ALMOST_ZERO = 1e-12
+
+
+def surprise(draws: int, failures: int, purity: float) -> float:
+    """The probability of that many failures, or more, in a box of exactly this purity.
+
+    Examples
+    --------
+    >>> round(surprise(100, 5, 0.99), 4)
+    0.0034
+    """
+    if failures == 0:
+        return 1.0
+    return float(special.bdtrc(failures - 1, draws, 1.0 - purity))
 
 
 def exact_lower_bound(draws: int, failures: int, level: float) -> float:

@@ -19,6 +19,11 @@ from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
 
 CertifierName = Literal["anytime", "zero-failure"]
 
+LONG_TEST = 2_000
+CLEARLY_BAD = 1e-3
+"""A test of more draws than that looks at a quarter of them first, and turns a box down if so many failures
+would be rarer than this at the asked purity."""
+
 PATIENCE = 8
 """The anytime test gives up when it would take this many times the draws of a box without a failure."""
 
@@ -161,7 +166,13 @@ def anytime_test(certifier: Certifier, shape: Shape, level: float) -> TestResult
     """Draw in batches until the evidence suffices or is no longer worth waiting for."""
     purity = certifier.purity
     first = draws_to_accept(0, 0, purity, level)
-    batches = [certifier.draw(shape, first)]
+    batches = []
+    if first > LONG_TEST:
+        points, faithful = certifier.draw(shape, first // 4)
+        if bounds.surprise(faithful.size, int(np.sum(~faithful)), purity) < CLEARLY_BAD:
+            return points, faithful, None
+        batches.append((points, faithful))
+    batches.append(certifier.draw(shape, first - sum(len(drawn) for drawn, _ in batches)))
     while True:
         points = np.concatenate([batch[0] for batch in batches])
         faithful = np.concatenate([batch[1] for batch in batches])
