@@ -100,6 +100,33 @@ def test_cells_and_categories_are_steered_too():
     assert region.reach[2] == pytest.approx(0.5, abs=0.03)
 
 
+def test_many_binary_axes_are_chosen_one_by_one():
+    """As for the words of a text: which of them may be left out in any combination?"""
+    domain = Domain.from_bounds([0] * 20, [1] * 20, integer=range(20))
+    ours, theirs = 0.0, 0.0
+    for seed in range(4):
+        weight = np.random.default_rng(seed).normal(size=20)
+
+        def faithful(X, weight=weight):
+            return np.abs((1 - X) @ weight) < 1
+
+        for search in ("balanced", "greedy"):
+            region = find(faithful, np.ones(20), domain, search=search)
+            assert region
+            assert true_purity(region, faithful) > 0.985
+            if search == "balanced":
+                ours += region.log10_volume
+            else:
+                theirs += region.log10_volume
+    assert ours >= 0.85 * theirs
+
+
+def test_binary_axes_that_do_not_matter_are_free():
+    domain = Domain.from_bounds([0] * 20, [1] * 20, integer=range(20))
+    region = find(lambda X: X[:, :4].all(axis=1), np.ones(20), domain)
+    assert region.reach.tolist() == [0.5] * 4 + [1.0] * 16
+
+
 def l1_ball(X):
     return np.abs(X[:, :5]).sum(axis=1) < 2.5
 

@@ -25,7 +25,17 @@ from lime_guarantee.engine.bounds import attempt_level
 from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
 from lime_guarantee.engine.search import Proposals, Task
-from lime_guarantee.engine.steering import CONTEXT_DRAWS, SCALE_DRAWS, SCALES, SWEEP, TINY, Steering
+from lime_guarantee.engine.steering import (
+    CANDIDATE_DRAWS,
+    CANDIDATES,
+    CONTEXT_DRAWS,
+    MANY_CELLS,
+    SCALE_DRAWS,
+    SCALES,
+    SWEEP,
+    TINY,
+    Steering,
+)
 from lime_guarantee.errors import InvalidInputError
 
 Effort = Literal["low", "normal", "high"]
@@ -117,24 +127,28 @@ class _Run:
         self.seen: list[Batch] = []
 
     def propose(self) -> Proposals:
-        task, steering = self.task, self.steering
+        steering = self.steering
         scaling = SCALES.size * SCALE_DRAWS
         if self._affords(2 * self.dims * SWEEP.size + scaling + 100, certificates=1.0):
             steering.sweep()
         self._leave_reserve(scaling, certificates=1.0)
         whole = np.array_equal(steering.extent, steering.edge)
+        swept = steering.extent.copy()
         if steering.draw_in_until_faithful(steering.free) and whole:
             attempt = yield steering.box()
             if attempt.accepted:
                 return
+        if np.sum(steering.free & steering.cells) >= MANY_CELLS:
+            steering.extent = np.where(steering.cells, swept, steering.extent)
+            self._leave_reserve(2 * scaling)
+            steering.choose_cells()
         if self.dims >= MANY_DIMENSIONS:
             self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)
             steering.sweep_in_context()
-        start, single = steering.extent.copy(), steering.single
+        start = steering.extent.copy()
         for calm in range(RESTARTS + 1):
             if calm:
-                self.steering = Steering(task, start)
-                self.steering.single = single
+                self.steering = steering.restarted(start)
             self._balance(0.5**calm)
             if (yield from self._certify(last=calm == RESTARTS)):
                 return
@@ -183,6 +197,9 @@ class _Run:
         """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
         steering = self.steering
         aim = self.plan.aim * self.allowed
+        self._leave_reserve(CANDIDATES * CANDIDATE_DRAWS)
+        while steering.add_cells():
+            self._leave_reserve(CANDIDATES * CANDIDATE_DRAWS)
         before = steering.box().log_volume
         steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
         polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None

@@ -27,6 +27,15 @@ SCALE_DRAWS = 24
 SCALE_FAITHFUL = 0.97
 CONTEXT_DRAWS = 10
 
+MANY_CELLS = 6
+"""From so many sides of cells on, they are chosen one by one."""
+
+CANDIDATES, CANDIDATE_DRAWS = 12, 64
+"""How many sides of cells are tried when one more is to vary, and the draws for each."""
+
+COMPANY, COMPANY_DRAWS = (0.5, 0.25, 0.125, 0.0625), 32
+"""How many of the other axes of cells move along when one is tried, and draws for each of these."""
+
 SLAB = 0.2
 """A face's failing rate is read off the outer slab of this share of the width."""
 
@@ -83,15 +92,24 @@ class Steering:
         self._room = np.full(2 * self.dims, STEP)  # how far a side may grow; little after a cut
         self._pool = np.empty((0, self.dims))
         self._drawn: list[tuple[FloatArray, BoolArray]] = []
+        self._ranked: IntArray | None = None  # sides of cells, the least harmful first
+
+    def restarted(self, extent: FloatArray) -> Steering:
+        """The same with other extents, and without what was learnt while balancing."""
+        fresh = Steering(self.task, extent)
+        fresh.single, fresh._ranked = self.single, self._ranked
+        return fresh
 
     def box(self, extent: FloatArray | None = None) -> Box:
         """The box of the present, or of other, extents."""
         extent = self.extent if extent is None else extent
         reach = np.minimum(np.where(self.cells, np.floor(extent + 1e-9), extent), self.edge)
         domain = self.task.domain
+        low, high = np.split(reach, 2)
+        low_edge, high_edge = np.split(self.edge, 2)
         return Box(
-            np.maximum(self.instance - reach[: self.dims], domain.lower),
-            np.minimum(self.instance + reach[self.dims :], domain.upper),
+            np.where(low < low_edge, np.maximum(self.instance - low, domain.lower), domain.lower),
+            np.where(high < high_edge, np.minimum(self.instance + high, domain.upper), domain.upper),
             self.unit,
         )
 
@@ -110,6 +128,60 @@ class Steering:
             else:
                 self.extent[side] = far[first - 1] if first else far[0] / 2
         self.single = self.extent.copy()
+
+    def choose_cells(self) -> None:
+        """Decide which axes of cells vary at all: those that fail least, as many as hardly anything fails.
+
+        A side of cells cannot be moved in by a little, so where there are many of them one common factor
+        would give up all at once. Axes are moved in random company, more and less of it, and ranked by how
+        often that fails; then the longest harmless beginning of the list is taken.
+        """
+        sides = np.flatnonzero(self.free & self.cells)
+        held = np.where(self.cells, np.minimum(self.extent, 0.5), self.extent)
+        points = np.concatenate([self._moved_at_random(held, sides, share) for share in COMPANY])
+        failed = ~self.task.oracle.evaluate(points)
+        gap = points - self.instance
+        moved = np.concatenate([gap < 0, gap > 0], axis=1)[:, sides]
+        rate = (failed @ moved + 0.5) / (moved.sum(axis=0) + 1)
+        self._ranked = sides[np.argsort(rate, kind="stable")]
+        lengths = np.unique(np.linspace(1, sides.size, SCALES.size).astype(np.int64))
+        boxes = []
+        for length in lengths:
+            extent = held.copy()
+            extent[self._ranked[:length]] = self.extent[self._ranked[:length]]
+            boxes.append(extent)
+        draws = np.concatenate([self.box(e).sample(self.task.rng, SCALE_DRAWS) for e in boxes])
+        share = self.task.oracle.evaluate(draws).reshape(lengths.size, SCALE_DRAWS).mean(axis=1)
+        bad = np.flatnonzero(share < SCALE_FAITHFUL)
+        first_bad = int(bad[0]) if bad.size else lengths.size
+        self.extent = boxes[first_bad - 1] if first_bad else held
+
+    def add_cells(self) -> bool:
+        """Let one more side of cells vary, if that does no harm; False if none is left that does not.
+
+        The sides that did least harm so far are tried, with draws in what each would add.
+        """
+        if self._ranked is None:
+            return False
+        for side in self._ranked[self.extent[self._ranked] < 1.0][:CANDIDATES]:
+            extent = self.extent.copy()
+            extent[side] = self.single[side]
+            added = self.box(extent).sample(self.task.rng, CANDIDATE_DRAWS)
+            axis = side % self.dims
+            still = added[:, axis] == self.instance[axis]
+            added[still, axis] += -1.0 if side < self.dims else 1.0
+            if self.task.oracle.evaluate(added).all():
+                self.extent = extent
+                return True
+            self._ranked = np.append(self._ranked[self._ranked != side], side)  # to the end of the list
+        return False
+
+    def _moved_at_random(self, held: FloatArray, sides: IntArray, share: float) -> FloatArray:
+        """Points in which each axis of cells has moved with some probability, as far as it goes alone."""
+        rng = self.task.rng
+        count = COMPANY_DRAWS * max(1, sides.size // 8)
+        points, moved = self.box(held).sample(rng, count), self.box().sample(rng, count)
+        return np.where((rng.random(points.shape) < share) & self.cells[: self.dims], moved, points)
 
     def sweep_in_context(self) -> None:
         """Move one side at a time while the others vary, too: what never fails does not matter.
@@ -323,9 +395,17 @@ class Steering:
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
         extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
+        extent = self._add_one_cell_side(extent)
         settled = self._near_edge(extent) & (rate < np.exp(NOTABLE)) & (moved > -0.05)
         extent = np.where(settled, self.edge, extent)
         self.extent = np.where(self.free, np.minimum(extent, self.edge), 0.0)
+
+    def _add_one_cell_side(self, extent: FloatArray) -> FloatArray:
+        """Where cells were chosen one by one, let one axis at a time begin to vary, the best first."""
+        if self._ranked is None:
+            return extent
+        new = [s for s in self._ranked if self.extent[s] < 1.0 <= extent[s]]
+        return np.where(np.isin(np.arange(extent.size), new[1:]), 0.9, extent)
 
     def _along(
         self, extent: FloatArray, speed: FloatArray, points: FloatArray, faithful: BoolArray, aim: float
