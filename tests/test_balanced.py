@@ -127,6 +127,11 @@ def test_binary_axes_that_do_not_matter_are_free():
     assert region.reach.tolist() == [0.5] * 4 + [1.0] * 16
 
 
+def test_cells_that_fail_alone_but_not_in_company_do_not_trap_the_search():
+    domain = Domain.from_bounds([0] * 12, [1] * 12, integer=range(12))
+    assert find(lambda X: (1 - X).sum(axis=1) != 1, np.ones(12), domain)
+
+
 def l1_ball(X):
     return np.abs(X[:, :5]).sum(axis=1) < 2.5
 

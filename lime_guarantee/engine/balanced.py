@@ -26,8 +26,8 @@ from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
 from lime_guarantee.engine.search import Proposals, Task
 from lime_guarantee.engine.steering import (
-    CANDIDATE_DRAWS,
-    CANDIDATES,
+    CELL_DRAWS,
+    CELL_TESTS,
     CONTEXT_DRAWS,
     MANY_CELLS,
     SCALE_DRAWS,
@@ -132,7 +132,7 @@ class _Run:
         if self._affords(2 * self.dims * SWEEP.size + scaling + 100, certificates=1.0):
             steering.sweep()
         self._leave_reserve(scaling, certificates=1.0)
-        whole = np.array_equal(steering.extent, steering.edge)
+        whole = bool(np.all(steering.extent >= steering.edge))
         swept = steering.extent.copy()
         if steering.draw_in_until_faithful(steering.free) and whole:
             attempt = yield steering.box()
@@ -142,7 +142,7 @@ class _Run:
             steering.extent = np.where(steering.cells, swept, steering.extent)
             self._leave_reserve(2 * scaling)
             steering.choose_cells()
-        if self.dims >= MANY_DIMENSIONS:
+        if self.dims >= MANY_DIMENSIONS and not steering.chose_cells:
             self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)
             steering.sweep_in_context()
         start = steering.extent.copy()
@@ -197,9 +197,8 @@ class _Run:
         """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
         steering = self.steering
         aim = self.plan.aim * self.allowed
-        self._leave_reserve(CANDIDATES * CANDIDATE_DRAWS)
-        while steering.add_cells():
-            self._leave_reserve(CANDIDATES * CANDIDATE_DRAWS)
+        if steering.chose_cells and self._affords(CELL_TESTS * CELL_DRAWS, certificates=3.0):
+            steering.add_cells()
         before = steering.box().log_volume
         steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
         polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None

@@ -30,8 +30,8 @@ CONTEXT_DRAWS = 10
 MANY_CELLS = 6
 """From so many sides of cells on, they are chosen one by one."""
 
-CANDIDATES, CANDIDATE_DRAWS = 12, 64
-"""How many sides of cells are tried when one more is to vary, and the draws for each."""
+CELL_TESTS, CELL_MISSES, CELL_DRAWS = 50, 12, 64
+"""Tests made to let more sides of cells vary, single sides that may fail theirs, and draws for each test."""
 
 COMPANY, COMPANY_DRAWS = (0.5, 0.25, 0.125, 0.0625), 32
 """How many of the other axes of cells move along when one is tried, and draws for each of these."""
@@ -92,7 +92,7 @@ class Steering:
         self._room = np.full(2 * self.dims, STEP)  # how far a side may grow; little after a cut
         self._pool = np.empty((0, self.dims))
         self._drawn: list[tuple[FloatArray, BoolArray]] = []
-        self._ranked: IntArray | None = None  # sides of cells, the least harmful first
+        self._ranked: IntArray | None = None  # sides of cells, if chosen: the least harmful first
 
     def restarted(self, extent: FloatArray) -> Steering:
         """The same with other extents, and without what was learnt while balancing."""
@@ -129,6 +129,11 @@ class Steering:
                 self.extent[side] = far[first - 1] if first else far[0] / 2
         self.single = self.extent.copy()
 
+    @property
+    def chose_cells(self) -> bool:
+        """Whether sides of cells were chosen one by one."""
+        return self._ranked is not None
+
     def choose_cells(self) -> None:
         """Decide which axes of cells vary at all: those that fail least, as many as hardly anything fails.
 
@@ -156,25 +161,31 @@ class Steering:
         first_bad = int(bad[0]) if bad.size else lengths.size
         self.extent = boxes[first_bad - 1] if first_bad else held
 
-    def add_cells(self) -> bool:
-        """Let one more side of cells vary, if that does no harm; False if none is left that does not.
-
-        The sides that did least harm so far are tried, with draws in what each would add.
-        """
-        if self._ranked is None:
-            return False
-        for side in self._ranked[self.extent[self._ranked] < 1.0][:CANDIDATES]:
+    def add_cells(self) -> None:
+        """Let more sides of cells vary, where that does no harm: many at once, then fewer, then one."""
+        misses, size = 0, self.edge.size
+        for _ in range(CELL_TESTS if self._ranked is not None else 0):
+            assert self._ranked is not None
+            waiting = (self.extent[self._ranked] < 1.0) & (self.single[self._ranked] >= 1.0)
+            group = self._ranked[waiting][:size]
+            if group.size == 0 or misses == CELL_MISSES:
+                return
             extent = self.extent.copy()
-            extent[side] = self.single[side]
-            added = self.box(extent).sample(self.task.rng, CANDIDATE_DRAWS)
-            axis = side % self.dims
-            still = added[:, axis] == self.instance[axis]
-            added[still, axis] += -1.0 if side < self.dims else 1.0
-            if self.task.oracle.evaluate(added).all():
+            extent[group] = self.single[group]
+            points = self.box(extent).sample(self.task.rng, CELL_DRAWS)
+            if group.size == 1:  # draw in what it adds
+                axis = group[0] % self.dims
+                still = points[:, axis] == self.instance[axis]
+                points[still, axis] += -1.0 if group[0] < self.dims else 1.0
+            failures = int(np.sum(~self.task.oracle.evaluate(points)))
+            if failures <= (group.size > 1):
                 self.extent = extent
-                return True
-            self._ranked = np.append(self._ranked[self._ranked != side], side)  # to the end of the list
-        return False
+                size = 2 * group.size
+            elif group.size > 1:
+                size = group.size // 2
+            else:  # to the end of the list
+                self._ranked = np.append(self._ranked[self._ranked != group[0]], group)
+                misses += 1
 
     def _moved_at_random(self, held: FloatArray, sides: IntArray, share: float) -> FloatArray:
         """Points in which each axis of cells has moved with some probability, as far as it goes alone."""
