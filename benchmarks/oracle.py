@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> dict[int, list[Measurement]]:
         "greedy": Greedy(),
     }.get(options.search, options.search)
     results: dict[int, list[Measurement]] = {}
-    measure(L1Oracle(2), [0.1, 0.1], L1Oracle(2).domain(), search=search, random_state=0)  # compiles
+    measure(L1Oracle(4), [0.1] * 4, L1Oracle(4).domain(), search=search, random_state=0)  # compiles
     setting = f", N = {options.positives}, T = {options.nodes}" if options.search == "divide" else ""
     print(
         f"search {options.search}{setting}, {options.certifier} test, {options.points} points, "
