@@ -127,6 +127,13 @@ def test_binary_axes_that_do_not_matter_are_free():
     assert region.reach.tolist() == [0.5] * 4 + [1.0] * 16
 
 
+def test_many_binary_axes_within_few_evaluations():
+    domain = Domain.from_bounds([0] * 100, [1] * 100, integer=range(100))
+    region = find(lambda X: X[:, :10].all(axis=1), np.ones(100), domain, max_evaluations=4_300)
+    assert region
+    assert region.evaluations <= 4_300
+
+
 def test_cells_that_fail_alone_but_not_in_company_do_not_trap_the_search():
     domain = Domain.from_bounds([0] * 12, [1] * 12, integer=range(12))
     assert find(lambda X: (1 - X).sum(axis=1) != 1, np.ones(12), domain)

@@ -139,8 +139,8 @@ class _Run:
             if attempt.accepted:
                 return
         if np.sum(steering.free & steering.cells) >= MANY_CELLS:
+            self._leave_reserve(steering.cell_choice_draws + scaling)
             steering.extent = np.where(steering.cells, swept, steering.extent)
-            self._leave_reserve(2 * scaling)
             steering.choose_cells()
         if self.dims >= MANY_DIMENSIONS and not steering.chose_cells:
             self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)

@@ -134,6 +134,15 @@ class Steering:
         """Whether sides of cells were chosen one by one."""
         return self._ranked is not None
 
+    @property
+    def cell_choice_draws(self) -> int:
+        """How many draws it takes to rank the sides of cells."""
+        return len(COMPANY) * self._company_draws
+
+    @property
+    def _company_draws(self) -> int:
+        return COMPANY_DRAWS * max(1, int(np.sum(self.free & self.cells)) // 8)
+
     def choose_cells(self) -> None:
         """Decide which axes of cells vary at all: those that fail least, as many as hardly anything fails.
 
@@ -143,7 +152,7 @@ class Steering:
         """
         sides = np.flatnonzero(self.free & self.cells)
         held = np.where(self.cells, np.minimum(self.extent, 0.5), self.extent)
-        points = np.concatenate([self._moved_at_random(held, sides, share) for share in COMPANY])
+        points = np.concatenate([self._moved_at_random(held, share) for share in COMPANY])
         failed = ~self.task.oracle.evaluate(points)
         gap = points - self.instance
         moved = np.concatenate([gap < 0, gap > 0], axis=1)[:, sides]
@@ -163,9 +172,10 @@ class Steering:
 
     def add_cells(self) -> None:
         """Let more sides of cells vary, where that does no harm: many at once, then fewer, then one."""
+        if self._ranked is None:
+            return
         misses, size = 0, self.edge.size
-        for _ in range(CELL_TESTS if self._ranked is not None else 0):
-            assert self._ranked is not None
+        for _ in range(CELL_TESTS):
             waiting = (self.extent[self._ranked] < 1.0) & (self.single[self._ranked] >= 1.0)
             group = self._ranked[waiting][:size]
             if group.size == 0 or misses == CELL_MISSES:
@@ -187,10 +197,9 @@ class Steering:
                 self._ranked = np.append(self._ranked[self._ranked != group[0]], group)
                 misses += 1
 
-    def _moved_at_random(self, held: FloatArray, sides: IntArray, share: float) -> FloatArray:
+    def _moved_at_random(self, held: FloatArray, share: float) -> FloatArray:
         """Points in which each axis of cells has moved with some probability, as far as it goes alone."""
-        rng = self.task.rng
-        count = COMPANY_DRAWS * max(1, sides.size // 8)
+        rng, count = self.task.rng, self._company_draws
         points, moved = self.box(held).sample(rng, count), self.box().sample(rng, count)
         return np.where((rng.random(points.shape) < share) & self.cells[: self.dims], moved, points)
 
