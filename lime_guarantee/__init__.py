@@ -9,6 +9,7 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
 ):
     __path__.append(str(_root))
 
+from lime_guarantee.adapters.attach import install, is_installed, uninstall, wrap
 from lime_guarantee.domain import Axis, Domain
 from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Greedy, Radial
@@ -16,11 +17,14 @@ from lime_guarantee.engine.certify import Certificate
 from lime_guarantee.engine.divide import Divide
 from lime_guarantee.errors import (
     GuaranteeError,
+    GuaranteeWarning,
     InconsistentModelError,
     InvalidInputError,
     ModelError,
 )
+from lime_guarantee.explained import Explained
 from lime_guarantee.find import find_region
+from lime_guarantee.guarantee import guarantee_region
 from lime_guarantee.progress import Progress
 from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.version import __version__
@@ -31,9 +35,11 @@ __all__ = [
     "Certificate",
     "Divide",
     "Domain",
+    "Explained",
     "Greedy",
     "GuaranteeError",
     "GuaranteeRegion",
+    "GuaranteeWarning",
     "InconsistentModelError",
     "InvalidInputError",
     "ModelError",
@@ -41,4 +47,9 @@ __all__ = [
     "Radial",
     "__version__",
     "find_region",
+    "guarantee_region",
+    "install",
+    "is_installed",
+    "uninstall",
+    "wrap",
 ]

@@ -25,7 +25,7 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, FloatArray, frozen
 from lime_guarantee.box import Box
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.tables import Table, as_row, as_table, is_number, plain
+from lime_guarantee.tables import Table, as_row, as_table, from_json, is_number, plain, to_json
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 FeatureKey = int | str
@@ -36,13 +36,17 @@ LARGEST_CELL = 2.0**51
 
 @dataclass(frozen=True)
 class Axis:
-    """One feature: its name, its kind and, in engine coordinates, its range."""
+    """One feature: its name, its kind and, in engine coordinates, its range.
+
+    Categories may have labels, which reports show instead of the raw values.
+    """
 
     name: str
     kind: Kind
     low: float
     high: float
     categories: tuple[Hashable, ...] = ()
+    labels: tuple[str, ...] = ()
 
     @property
     def constant(self) -> bool:
@@ -84,12 +88,20 @@ class Axis:
         """Where a raw value stands among the categories, if it does."""
         return self._positions.get(_category_key(value))
 
+    def label(self, value: Hashable) -> str:
+        """What a category is called."""
+        position = self.position(value)
+        if self.labels and position is not None:
+            return self.labels[position]
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
     def including(self, value: Any) -> Axis:
         """The same axis, widened where need be so that the raw value exists on it."""
         if self.kind == "categorical":
             if self.position(value) is not None:
                 return self
-            return _categorical_axis(self.name, (*self.categories, value))
+            labels = (*self.labels, str(plain(value))) if self.labels else ()
+            return categorical_axis(self.name, (*self.categories, value), labels)
         number = float(self.encode(np.array([value], dtype=object))[0])
         if np.isnan(number) and self.has_cells and is_number(value) and np.isfinite(float(value)):
             raise InvalidInputError(
@@ -100,7 +112,7 @@ class Axis:
             raise InvalidInputError(
                 f"instance: feature {self.name!r} must be a finite number; got {value!r}."
             )
-        return _ordered_axis(self.name, min(self.low, number), max(self.high, number), integer=self.has_cells)
+        return ordered_axis(self.name, min(self.low, number), max(self.high, number), integer=self.has_cells)
 
     @cached_property
     def _category_array(self) -> AnyArray:
@@ -189,9 +201,9 @@ class Domain:
             raise InvalidInputError(f"features {both} are named in both `integer=` and `categories=`.")
         return cls(
             tuple(
-                _categorical_axis(name, listed[i])
+                categorical_axis(name, listed[i])
                 if i in listed
-                else _ordered_axis(name, low[i], high[i], integer=i in whole)
+                else ordered_axis(name, low[i], high[i], integer=i in whole)
                 for i, name in enumerate(names)
             )
         )
@@ -303,10 +315,14 @@ class Domain:
         """
         axes = list(self.axes)
         for i, order in orders.items():
-            categories = axes[i].categories
+            categories, labels = axes[i].categories, axes[i].labels
             if sorted(order) != list(range(len(categories))):
                 raise ValueError(f"orders[{i}] is no permutation of {len(categories)} categories")
-            axes[i] = replace(axes[i], categories=tuple(categories[k] for k in order))
+            axes[i] = replace(
+                axes[i],
+                categories=tuple(categories[k] for k in order),
+                labels=tuple(labels[k] for k in order) if labels else (),
+            )
         return Domain(tuple(axes))
 
     def to_dict(self) -> dict[str, Any]:
@@ -318,7 +334,8 @@ class Domain:
                     "kind": axis.kind,
                     "low": axis.low,
                     "high": axis.high,
-                    "categories": list(axis.categories),
+                    "categories": [to_json(value) for value in axis.categories],
+                    "labels": list(axis.labels),
                 }
                 for axis in self.axes
             ]
@@ -327,7 +344,18 @@ class Domain:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
         """The domain that `to_dict` described."""
-        return cls(tuple(Axis(**{**axis, "categories": tuple(axis["categories"])}) for axis in data["axes"]))
+        return cls(
+            tuple(
+                Axis(
+                    **{
+                        **axis,
+                        "categories": tuple(from_json(value) for value in axis["categories"]),
+                        "labels": tuple(axis["labels"]),
+                    }
+                )
+                for axis in data["axes"]
+            )
+        )
 
     def _check_width(self, width: int, parameter: str) -> None:
         if width != len(self.axes):
@@ -344,16 +372,18 @@ def _category_key(value: Hashable) -> Hashable:
     return value
 
 
-def _categorical_axis(name: str, values: Sequence[Hashable]) -> Axis:
+def categorical_axis(name: str, values: Sequence[Hashable], labels: Sequence[str] = ()) -> Axis:
+    """An axis of categories, called by labels where those are given."""
     categories = tuple(plain(value) for value in values)
     if not categories:
         raise InvalidInputError(f"categories: feature {name!r} has none. List the values it may take.")
     if len({_category_key(value) for value in categories}) < len(categories):
         raise InvalidInputError(f"categories: feature {name!r} lists a value twice: {list(categories)}.")
-    return Axis(name, "categorical", 0.0, float(len(categories) - 1), categories)
+    return Axis(name, "categorical", 0.0, float(len(categories) - 1), categories, tuple(labels))
 
 
-def _ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Axis:
+def ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Axis:
+    """An axis of numbers: continuous, integer or binary."""
     low, high = float(low), float(high)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise InvalidInputError(
@@ -385,9 +415,9 @@ def _axis_from_column(
     whole: set[int] | None,
 ) -> Axis:
     if index in listed:
-        return _categorical_axis(name, listed[index])
+        return categorical_axis(name, listed[index])
     if index in table.categories:
-        return _categorical_axis(name, table.categories[index])
+        return categorical_axis(name, table.categories[index])
     column = table.values[:, index].astype(np.float64)
     known = column[~np.isnan(column)]
     if known.size == 0:
@@ -395,7 +425,7 @@ def _axis_from_column(
             f"X: feature {name!r} has no value but missing ones. Drop it, or name its `categories=`."
         )
     integer = index in whole if whole is not None else bool(np.all(known == np.round(known)))
-    return _ordered_axis(name, known.min(), known.max(), integer=integer)
+    return ordered_axis(name, known.min(), known.max(), integer=integer)
 
 
 def _bounds_array(parameter: str, values: Sequence[float] | AnyArray) -> FloatArray:

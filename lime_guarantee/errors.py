@@ -7,6 +7,10 @@ class GuaranteeError(Exception):
     """Base of every error that this package raises on purpose."""
 
 
+class GuaranteeWarning(UserWarning):
+    """Something was guessed, or a known fault of an explanation library shows; the region notes it, too."""
+
+
 class InvalidInputError(GuaranteeError, ValueError):
     """An argument does not meet its requirement; nothing has been asked of the model."""
 

@@ -15,7 +15,7 @@ from lime_guarantee.engine.balanced import Balanced, Effort
 from lime_guarantee.engine.baselines import Ball, Greedy, Radial
 from lime_guarantee.engine.certify import TESTS, Certificate, Certifier, CertifierName, ErrorBudget, Shape
 from lime_guarantee.engine.divide import Divide
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.ordering import order_categories
 from lime_guarantee.engine.search import Search, Task
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
@@ -47,6 +47,7 @@ def find_region(
     random_state: int | np.random.Generator | None = None,
     max_evaluations: int | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
+    batch_rows: int = BATCH_ROWS,
 ) -> GuaranteeRegion:
     """Find a large box around an instance in which `faithful` holds almost everywhere.
 
@@ -79,6 +80,8 @@ def find_region(
         comes to that. If no box is certified by then, the region says so.
     progress : bool or callable, optional
         True shows a bar (tqdm). A callable is told a `Progress` whenever there is something to tell.
+    batch_rows : int
+        The most rows that `faithful` is given at once.
 
     Returns
     -------
@@ -97,7 +100,9 @@ def find_region(
     True
     """
     purity, confidence = _share("purity", purity), _share("confidence", confidence)
-    _check_limit(max_evaluations)
+    if max_evaluations is not None:
+        _check_count("max_evaluations", max_evaluations, "a positive integer or None")
+    _check_count("batch_rows", batch_rows, "a positive integer")
     check_progress(progress)
     if certifier not in TESTS:
         raise InvalidInputError(f"certifier: one of {sorted(TESTS)} is required; got {certifier!r}.")
@@ -112,7 +117,7 @@ def find_region(
     search_rng, certify_rng = _random_streams(random_state)
     row = domain.row(instance)
     domain, widened = domain.including(row)
-    oracle = Oracle(faithful, domain, max_evaluations=max_evaluations)
+    oracle = Oracle(faithful, domain, max_evaluations=max_evaluations, batch_rows=batch_rows)
     start = domain.encode(row[np.newaxis])[0]
     found = None
     if not oracle.evaluate(start[np.newaxis])[0]:
@@ -269,6 +274,6 @@ def _share(parameter: str, value: object) -> float:
     return float(value)
 
 
-def _check_limit(value: object) -> None:
-    if value is not None and (not isinstance(value, numbers.Integral) or int(value) < 1):
-        raise InvalidInputError(f"max_evaluations: a positive integer or None is required; got {value!r}.")
+def _check_count(parameter: str, value: object, requirement: str) -> None:
+    if not isinstance(value, numbers.Integral) or int(value) < 1:
+        raise InvalidInputError(f"{parameter}: {requirement} is required; got {value!r}.")

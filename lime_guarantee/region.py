@@ -16,9 +16,10 @@ from lime_guarantee.domain import Domain
 from lime_guarantee.engine.baselines import Ball
 from lime_guarantee.engine.certify import Certificate, Shape
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.explained import Explained
 from lime_guarantee.optional import require
 from lime_guarantee.report import describe
-from lime_guarantee.tables import plain
+from lime_guarantee.tables import from_json, plain, to_json
 
 Status = Literal["certified", "unfaithful", "uncertified"]
 
@@ -64,6 +65,8 @@ class GuaranteeRegion:
         Set by the radial baseline: the region is the part of the box within this distance of the instance.
     version : str
         The version of this package.
+    explained : Explained or None
+        The explanation that the region belongs to, where it came from one.
     """
 
     status: Status
@@ -84,6 +87,7 @@ class GuaranteeRegion:
     reason: str
     radius: float | None
     version: str
+    explained: Explained | None = None
 
     def __post_init__(self) -> None:
         values = [plain(value) for value in self.instance]
@@ -141,6 +145,33 @@ class GuaranteeRegion:
             raise InvalidInputError("X: coverage needs at least one row.")
         return float(inside.mean())
 
+    @property
+    def removable(self) -> tuple[str, ...]:
+        """The words, superpixels or other cells of which any combination may go: those that vary freely."""
+        return tuple(
+            axis.name
+            for axis, low, high in zip(self.domain.axes, self.lower, self.upper, strict=True)
+            if axis.kind == "binary" and low < high
+        )
+
+    def mask(self, segments: AnyArray) -> BoolArray:
+        """Where the superpixels are that may be hidden, in any combination.
+
+        Parameters
+        ----------
+        segments : integer array
+            The superpixel of every pixel: an image explanation's ``segments``.
+
+        Returns
+        -------
+        bool array of the same shape
+        """
+        if self.explained is None or self.explained.kind != "lime image":
+            raise InvalidInputError("mask: only the region of an image explanation has one.")
+        may_go = np.append(self.lower < self.upper, False)
+        known = (segments >= 0) & (segments < len(self.domain))
+        return np.asarray(may_go[np.where(known, segments, -1)])
+
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every feature."""
         pandas = require("pandas", "GuaranteeRegion.to_frame", extra="all")
@@ -152,8 +183,12 @@ class GuaranteeRegion:
                 "instance": list(self.instance),
                 "lower": [None if c else v for c, v in zip(categorical, self.lower, strict=True)],
                 "upper": [None if c else v for c, v in zip(categorical, self.upper, strict=True)],
-                "allowed": [self.allowed.get(name) for name in self.names],
+                "allowed": [
+                    tuple(map(axis.label, self.allowed[axis.name])) if axis.kind == "categorical" else None
+                    for axis in self.domain.axes
+                ],
                 "reach": self.reach,
+                **({} if self.explained is None else {"weight": self.explained.weights}),
             }
         )
 
@@ -162,12 +197,13 @@ class GuaranteeRegion:
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         data.update(
             domain=self.domain.to_dict(),
-            instance=self.instance.tolist(),
+            instance=[to_json(value) for value in self.instance.tolist()],
             lower=self.lower.tolist(),
             upper=self.upper.tolist(),
-            allowed={name: list(values) for name, values in self.allowed.items()},
+            allowed={name: [to_json(value) for value in values] for name, values in self.allowed.items()},
             certificate=None if self.certificate is None else asdict(self.certificate),
             widened=list(self.widened),
+            explained=None if self.explained is None else _plain_dict(self.explained),
         )
         return data
 
@@ -185,9 +221,11 @@ class GuaranteeRegion:
             **{
                 **data,
                 "domain": Domain.from_dict(data["domain"]),
-                "allowed": {name: tuple(values) for name, values in data["allowed"].items()},
+                "instance": [from_json(value) for value in data["instance"]],
+                "allowed": {name: tuple(map(from_json, values)) for name, values in data["allowed"].items()},
                 "certificate": None if certificate is None else Certificate(**certificate),
                 "widened": tuple(data["widened"]),
+                "explained": None if data["explained"] is None else _explained(data["explained"]),
             }
         )
 
@@ -231,3 +269,12 @@ class GuaranteeRegion:
             return self._search_box
         instance = self._search_domain.encode(self.instance[np.newaxis])[0]
         return Ball(instance, self.radius, self._search_domain.box())
+
+
+def _plain_dict(explained: Explained) -> dict[str, Any]:
+    return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(explained).items()}
+
+
+def _explained(data: Mapping[str, Any]) -> Explained:
+    values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+    return Explained(**values)

@@ -13,18 +13,31 @@ if TYPE_CHECKING:
 
 MOST_FEATURES = 60
 
+FAITHFUL = {
+    "class": "the same class, or the same score within",
+    "value": "the same value within",
+    "change": "the same change within",
+}
+
 
 def describe(region: GuaranteeRegion) -> str:
     """The report that ``str(region)`` gives: the answer first, then the features, then the evidence."""
     lines = [_answer(region)]
+    presence = region.explained is not None and region.explained.space == "presence"
     if region:
-        lines += ["", *_feature_table(region)]
+        lines += ["", *(_parts(region) if presence else _feature_table(region))]
     lines += ["", *_evidence(region)]
     return "\n".join(lines)
 
 
 def _answer(region: GuaranteeRegion) -> str:
     if region.status == "certified":
+        if region.explained is not None and region.explained.space == "presence":
+            return (
+                f"Certified: {len(region.removable)} of {len(region.domain)} parts may be removed in any "
+                f"combination; the explanation is faithful on at least {region.purity!r} of the "
+                f"combinations, with confidence {region.confidence!r}."
+            )
         shape = "box" if region.radius is None else f"ball of radius {region.radius:.4g}"
         return (
             f"Certified: in this {shape} the explanation is faithful on at least {region.purity!r} of the "
@@ -35,14 +48,40 @@ def _answer(region: GuaranteeRegion) -> str:
     return f"Uncertified: {region.reason}"
 
 
+def _parts(region: GuaranteeRegion) -> list[str]:
+    """The words or superpixels that may go and those that must stay; a weight is shown where there is one."""
+    assert region.explained is not None
+    free = set(region.removable)
+    shown = {
+        axis.name: f"{axis.name} ({weight:+.3g})" if weight else axis.name
+        for axis, weight in zip(region.domain.axes, region.explained.weights, strict=True)
+    }
+    may_go = [text for name, text in shown.items() if name in free]
+    must_stay = [text for name, text in shown.items() if name not in free]
+    return [f"May go:    {_listed(may_go)}", f"Must stay: {_listed(must_stay)}"]
+
+
+def _listed(names: list[str]) -> str:
+    more = f", and {len(names) - MOST_FEATURES} more (see to_frame())" if len(names) > MOST_FEATURES else ""
+    return ", ".join(names[:MOST_FEATURES]) + more or "none"
+
+
 def _feature_table(region: GuaranteeRegion) -> list[str]:
-    rows = [("feature", "instance", "region", "reach")]
+    weights = None if region.explained is None else region.explained.weights
+    rows = [["feature", "instance", *([] if weights is None else ["weight"]), "region", "reach"]]
     shown = region.domain.axes[:MOST_FEATURES]
     for i, axis in enumerate(shown):
+        value = region.instance[i]
         rows.append(
-            (axis.name, _value(region.instance[i]), _extent(region, i, axis), _share(region.reach[i]))
+            [
+                axis.name,
+                axis.label(value) if axis.kind == "categorical" else _value(value),
+                *([] if weights is None else [f"{weights[i]:+.3g}" if weights[i] else "0"]),
+                _extent(region, i, axis),
+                _share(region.reach[i]),
+            ]
         )
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     if len(region.domain) > len(shown):
         lines.append(f"... and {len(region.domain) - len(shown)} features more (see to_frame()).")
@@ -53,7 +92,7 @@ def _extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
     if axis.constant:
         return "constant"
     if axis.kind == "categorical":
-        return "{" + ", ".join(map(_value, region.allowed[axis.name])) + "}"
+        return "{" + ", ".join(map(axis.label, region.allowed[axis.name])) + "}"
     lower, upper = region.lower[index], region.upper[index]
     text = f"[{_inward(lower, upper, axis, math.ceil)}, {_inward(upper, lower, axis, math.floor)}]"
     if (lower, upper) == (axis.low, axis.high):
@@ -63,7 +102,13 @@ def _extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
 
 def _evidence(region: GuaranteeRegion) -> list[str]:
     lines = []
-    certificate = region.certificate
+    certificate, explained = region.certificate, region.explained
+    if explained is not None:
+        about = "" if explained.label_name is None else f" of {explained.label_name!r}"
+        lines.append(
+            f"Explained: {explained.kind}{about}; faithful: {FAITHFUL[explained.test]} "
+            f"{explained.tolerance:.3g}."
+        )
     if certificate is not None:
         lines.append(
             f"Evidence: {certificate.failures} of {certificate.draws:,} fresh draws failed; purity at least "
@@ -76,6 +121,7 @@ def _evidence(region: GuaranteeRegion) -> list[str]:
     )
     if region.widened:
         lines.append(f"The domain was widened to hold the instance in: {', '.join(region.widened)}.")
+    lines += [] if explained is None else [f"Note: {note}" for note in explained.notes]
     return lines
 
 

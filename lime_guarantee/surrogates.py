@@ -17,6 +17,9 @@ SurrogateKind = Literal["logistic", "tree"]
 SAMPLES = 2_000
 HALVINGS = 20
 
+BLOCK = 4_096
+"""Rows computed at once: what they need stays in the processor's cache."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassifierSurrogate:
@@ -39,6 +42,73 @@ class ConstantSurrogate:
 
     def __call__(self, X: AnyArray) -> FloatArray:
         return np.tile(self.scores, (len(X), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSurrogate:
+    """``intercept + sum of weights * z``, where z are simple functions of single features.
+
+    Every row of the parameters is one z. On a row of `steps` it is 1 where the feature lies in
+    ``(above, upto]`` and 0 elsewhere; on a row of `slopes` it is ``(feature - shift) / scale``.
+
+    Parameters
+    ----------
+    intercept : array of shape (K,)
+        One for each of K outputs.
+    steps, slopes : Terms
+        Both kinds of z.
+
+    Examples
+    --------
+    >>> steps = Terms([0], [[1.0]], first=[2.0], second=[4.0])
+    >>> slopes = Terms([1], [[10.0]], first=[1.0], second=[2.0])
+    >>> LinearSurrogate(np.array([0.5]), steps, slopes)(np.array([[2.0, 1.0], [4.0, 3.0]]))
+    array([ 0.5, 11.5])
+    """
+
+    intercept: FloatArray
+    steps: Terms
+    slopes: Terms
+
+    def __call__(self, X: AnyArray) -> FloatArray:
+        X = np.asarray(X, dtype=np.float64)
+        answer = np.tile(self.intercept, (len(X), 1))
+        for start in range(0, len(X), BLOCK):
+            answer[start : start + BLOCK] += self._terms(X[start : start + BLOCK])
+        return answer[:, 0] if answer.shape[1] == 1 else answer
+
+    def _terms(self, X: FloatArray) -> FloatArray:
+        steps, slopes = self.steps, self.slopes
+        value = X[:, steps.features]
+        # A missing value lies in the last bin, as it does in numpy's order.
+        held = ~(value <= steps.first) & ~(value > steps.second)
+        scaled = (X[:, slopes.features] - slopes.first) / slopes.second
+        return np.asarray(held @ steps.weights + scaled @ slopes.weights)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """Terms of a linear surrogate.
+
+    Parameters
+    ----------
+    features : integer sequence of length m
+        The feature that each term looks at.
+    weights : (m, K) array
+        A weight for each of K outputs.
+    first, second : sequences of length m
+        ``above`` and ``upto`` of steps; ``shift`` and ``scale`` of slopes.
+    """
+
+    features: Any
+    weights: Any
+    first: Any
+    second: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", np.asarray(self.features, dtype=np.int64))
+        for name in ("first", "second", "weights"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
 
 
 def fit_surrogate(

@@ -32,6 +32,16 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def to_json(value: Any) -> Any:
+    """A raw value as JSON can hold it: NaN has no place there, so it is written as an object."""
+    return {"float": "nan"} if isinstance(value, float) and np.isnan(value) else value
+
+
+def from_json(value: Any) -> Any:
+    """The raw value that `to_json` wrote."""
+    return float("nan") if value == {"float": "nan"} else value
+
+
 def is_missing(value: object) -> bool:
     """Whether a raw value stands for none: None or NaN."""
     return value is None or (isinstance(value, float) and np.isnan(value))

@@ -147,7 +147,7 @@ def test_every_module_works_without_the_optional_packages(bare, names, tmp_path)
     modules = sorted(
         name.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
         for name in names
-        if name.endswith(".py")
+        if name.endswith(".py") and name != "lime_guarantee/auto.py"  # which is there to patch them
     )
     code = f"""
 import importlib, importlib.util, sys

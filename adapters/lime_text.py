@@ -1,0 +1,74 @@
+"""LIME's explanations of texts: the words that may be removed, in any combination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray
+from lime_guarantee.domain import Domain, ordered_axis
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.surrogates import LinearSurrogate, Terms
+
+from . import lime_shared
+from .models import Outputs, PartsModel
+from .request import Context, Request, Subject, unique_names
+from .subject import Sides
+
+
+def capture(explainer: Any, arguments: Mapping[str, Any], spans: Any) -> Context:  # noqa: ARG001
+    """What to remember when an explainer is asked to explain."""
+    return Context(arguments["classifier_fn"])
+
+
+def adapt(explanation: Any, request: Request) -> Subject:
+    """Adapt an explanation of a text."""
+    text = explanation.domain_mapper.indexed_string
+    count = text.num_words()
+    if count == 0:
+        raise InvalidInputError("explanation: its text has no words, so there is nothing to remove.")
+    predict_fn = request.model()
+    reading = lime_shared.read(explanation, request.label, request.test, explanation.class_names)
+    surrogate = presence_surrogate(reading)
+    instance = np.ones(count)
+    lime_shared.check_reading(explanation, reading, surrogate, instance)
+    names = unique_names([str(text.word(i)) for i in range(count)])
+    return Sides(
+        kind="lime text",
+        space="presence",
+        label=reading.label,
+        label_name=None if reading.label is None else str(explanation.class_names[reading.label]),
+        weights=reading.weight_of_features(count),
+        model=Outputs(PartsModel(predict_fn, Texts(text)), reading.columns),
+        surrogate=surrogate,
+        instance=instance,
+        domain=Domain(tuple(ordered_axis(name, 0, 1, integer=True) for name in names)),
+        classifier=True,
+        seen=np.asarray(explanation.predict_proba)[list(reading.columns or ())],
+    ).subject(request)
+
+
+def presence_surrogate(reading: lime_shared.Reading) -> LinearSurrogate:
+    """A surrogate whose features are 1 while a part is there, and 0 once it is removed."""
+    count, outputs = reading.weights.shape
+    return LinearSurrogate(
+        reading.intercept,
+        steps=Terms([], np.empty((0, outputs)), [], []),
+        slopes=Terms(reading.features, reading.weights, np.zeros(count), np.ones(count)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Texts without some of their words, made by LIME's own string."""
+
+    text: Any
+
+    def __call__(self, present: AnyArray) -> list[str]:
+        return [
+            self.text.raw_string() if row.all() else self.text.inverse_removing(np.flatnonzero(row == 0))
+            for row in present
+        ]
