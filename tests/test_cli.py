@@ -22,6 +22,7 @@ def test_the_demo_prints_a_certified_region(capsys):
     printed = capsys.readouterr().out
     assert "Certified: in this box" in printed
     assert "worst concave points" in printed
+    assert "Explained: lime tabular of 'benign'" in printed
 
 
 def test_a_row_that_is_not_there_is_refused(capsys):
