@@ -25,6 +25,7 @@ BUILT_IN = {
     "lime.lime_tabular.TableDomainMapper": "lime_guarantee.adapters.lime_tabular:adapt",
     "lime.lime_text.TextDomainMapper": "lime_guarantee.adapters.lime_text:adapt",
     "lime.lime_image.ImageExplanation": "lime_guarantee.adapters.lime_image:adapt",
+    "shap._explanation.Explanation": "lime_guarantee.adapters.shap_explanation:adapt",
 }
 
 

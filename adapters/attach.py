@@ -15,28 +15,40 @@ from weakref import WeakKeyDictionary
 
 from lime_guarantee.errors import InvalidInputError
 
-from .request import Context
-from .spans import Span, flattened, span_of
+from .request import CONTEXT, Call
 
 METHOD = "guarantee_region"
 
 
 @dataclass(frozen=True)
-class Library:
-    """One kind of explainer: where its classes are, and the module here that knows them."""
+class Kind:
+    """One kind of explainer, and the module here that knows it.
+
+    Parameters
+    ----------
+    module, explainer : str
+        Where the explainer's class is.
+    method : str
+        The method that explains.
+    explanation_module, explanation : str
+        Where the class of what it returns is.
+    adapter : str
+        Has ``capture``, what to remember of a `Call`; and, if something is worth noting about how the
+        explainer was made, ``note_arguments`` and ``note_data``.
+    notes : bool
+        Whether that is so.
+    needs : str
+        A package that is needed besides the library itself, and not always there.
+    """
 
     module: str
     explainer: str
+    method: str
     explanation_module: str
     explanation: str
     adapter: str
-    learns: bool = False
-    """Whether the explainer is made from training data, whose span is worth remembering."""
-
-    def capture(self, explainer: Any, arguments: Mapping[str, Any], spans: dict[int, Span] | None) -> Context:
-        """What to remember of a call of the explainer."""
-        context: Context = import_module(self.adapter).capture(explainer, arguments, spans)
-        return context
+    notes: bool = False
+    needs: str = ""
 
     @property
     def explainer_class(self) -> Any:
@@ -48,39 +60,79 @@ class Library:
         """The class of what it returns."""
         return getattr(import_module(self.explanation_module), self.explanation)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether its library can be imported."""
+        needed = [name for name in (self.module.partition(".")[0], self.needs) if name]
+        return all(find_spec(name) is not None for name in needed)
 
-LIBRARIES = (
-    Library(
+    def made(self, explainer: Any) -> bool:
+        """Whether an explainer is of this kind, found out without importing its library."""
+        package = self.module.partition(".")[0]
+        classes = type(explainer).__mro__
+        return any(c.__name__ == self.explainer and c.__module__.split(".")[0] == package for c in classes)
+
+    def remember(self, explainer: Any, arguments: Mapping[str, Any], noted: Any, explanation: Any) -> None:
+        """Let an explanation carry what it would lose."""
+        if isinstance(explanation, self.explanation_class):
+            call = Call(explainer, arguments, noted, explanation)
+            import_module(self.adapter).capture(call).attach(explanation)
+
+
+def _lime(
+    module: str, explainer: str, explanation: str, adapter: str, *, notes: bool, needs: str = ""
+) -> Kind:
+    home, _, name = explanation.rpartition(".")
+    return Kind(
+        module, explainer, "explain_instance", home, name, f"lime_guarantee.adapters.{adapter}", notes, needs
+    )
+
+
+def _shap(explainer: str) -> Kind:
+    adapter = "lime_guarantee.adapters.shap_facts"
+    return Kind("shap.explainers", explainer, "__call__", "shap", "Explanation", adapter, notes=True)
+
+
+KINDS = (
+    _lime(
         "lime.lime_tabular",
         "LimeTabularExplainer",
-        "lime.explanation",
-        "Explanation",
-        "lime_guarantee.adapters.lime_tabular",
-        learns=True,
+        "lime.explanation.Explanation",
+        "lime_tabular",
+        notes=True,
     ),
-    Library(
-        "lime.lime_text",
-        "LimeTextExplainer",
-        "lime.explanation",
-        "Explanation",
-        "lime_guarantee.adapters.lime_text",
-    ),
-    Library(
+    _lime("lime.lime_text", "LimeTextExplainer", "lime.explanation.Explanation", "lime_text", notes=False),
+    _lime(
         "lime.lime_image",
         "LimeImageExplainer",
-        "lime.lime_image",
-        "ImageExplanation",
-        "lime_guarantee.adapters.lime_image",
+        "lime.lime_image.ImageExplanation",
+        "lime_image",
+        notes=False,
+        needs="skimage",
+    ),
+    # Every shap explainer that has a __call__ of its own; the last one is the base of the others.
+    _shap("TreeExplainer"),
+    _shap("SamplingExplainer"),
+    _shap("KernelExplainer"),
+    _shap("PermutationExplainer"),
+    _shap("ExactExplainer"),
+    _shap("PartitionExplainer"),
+    _shap("AdditiveExplainer"),
+    Kind(
+        "shap",
+        "Explainer",
+        "__call__",
+        "shap",
+        "Explanation",
+        "lime_guarantee.adapters.shap_facts",
+        notes=True,
     ),
 )
-
-NEEDS = {"lime.lime_image": "skimage"}
-"""What a module needs besides its own package, if that is not always there."""
 
 _lock = RLock()
 _originals: dict[tuple[Any, str], Any] = {}  # what was in a class before; None: nothing was
 _patches: dict[tuple[Any, str], Any] = {}
-_spans: WeakKeyDictionary[Any, dict[int, Span]] = WeakKeyDictionary()
+_noted: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by explainer
 
 
 def guarantee_region(self: Any, **options: Any) -> Any:
@@ -90,51 +142,66 @@ def guarantee_region(self: Any, **options: Any) -> Any:
     return region_of(self, **options)
 
 
-def wrap(explainer: Any, *, training_data: Any = None) -> WrappedExplainer:
+def wrap(
+    explainer: Any, *, training_data: Any = None, predict_fn: Callable[[Any], Any] | None = None
+) -> WrappedExplainer:
     """An explainer whose explanations have a `guarantee_region` method; nothing else is touched.
 
     Parameters
     ----------
     explainer : object
-        An explainer of LIME: tabular, recurrent, text or image.
+        An explainer of LIME (tabular, recurrent, text or image) or of shap.
     training_data : array or DataFrame, optional
-        What the explainer was made from: gives every feature its range, and tells which hold whole numbers.
+        What the model was trained on: gives every feature its range, and tells which hold whole numbers.
+    predict_fn : callable, optional
+        The model itself, where the explainer has but a copy (shap's TreeExplainer): the two are compared.
 
     Returns
     -------
     WrappedExplainer
         Use it like the explainer itself.
     """
-    names = {f"{c.__module__}.{c.__qualname__}" for c in type(explainer).__mro__}
-    for library in LIBRARIES:
-        if f"{library.module}.{library.explainer}" in names:
-            steps = getattr(explainer, "n_timesteps", None)
-            timesteps = None if steps is None else (steps, explainer.n_features)
-            seen = None if training_data is None else span_of(flattened(training_data, timesteps))
-            return WrappedExplainer(explainer, library, seen)
-    supported = ", ".join(f"{library.module}.{library.explainer}" for library in LIBRARIES)
-    raise InvalidInputError(
-        f"explainer: {type(explainer).__module__}.{type(explainer).__qualname__} cannot be wrapped. "
-        f"Supported are {supported}. For others, call guarantee_region(explanation, ...) or find_region."
-    )
+    kind = next((kind for kind in KINDS if kind.made(explainer)), None)
+    if kind is None:
+        supported = ", ".join(f"{kind.module}.{kind.explainer}" for kind in KINDS)
+        raise InvalidInputError(
+            f"explainer: {type(explainer).__module__}.{type(explainer).__qualname__} cannot be wrapped. "
+            f"Supported are {supported}. For others, call guarantee_region(explanation, ...) or find_region."
+        )
+    noted = None
+    if training_data is not None and kind.notes:
+        noted = import_module(kind.adapter).note_data(training_data, explainer)
+    return WrappedExplainer(explainer, kind, noted, predict_fn)
 
 
 class WrappedExplainer:
     """An explainer that remembers what its explanations lose. Made by `wrap`."""
 
-    def __init__(self, explainer: Any, library: Library, spans: dict[int, Span] | None) -> None:
+    def __init__(
+        self, explainer: Any, kind: Kind, noted: Any, predict_fn: Callable[[Any], Any] | None
+    ) -> None:
         self._explainer = explainer
-        self._library = library
-        self._seen = spans
+        self._kind = kind
+        self._seen = noted
+        self._predict_fn = predict_fn
 
     def explain_instance(self, *args: Any, **kwargs: Any) -> Any:
-        """Explain, as the explainer does."""
-        explain = self._explainer.explain_instance
+        """Explain, as LIME's explainers do."""
+        return self._explained(self._explainer.explain_instance, args, kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Explain, as shap's explainers do."""
+        return self._explained(self._explainer, args, kwargs)
+
+    def _explained(self, explain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = _arguments(explain, args, kwargs)
         explanation = explain(*args, **kwargs)
-        seen = self._seen if self._seen is not None else _spans.get(self._explainer)
-        self._library.capture(self._explainer, arguments, seen).attach(explanation)
-        explanation.__class__ = subclass_with_method(self._library.explanation)
+        seen = self._seen if self._seen is not None else _noted.get(self._explainer)
+        self._kind.remember(self._explainer, arguments, seen, explanation)
+        context = getattr(explanation, CONTEXT, None)
+        if context is not None:
+            context.predict_fn = self._predict_fn or context.predict_fn
+            explanation.__class__ = subclass_of(self._kind)
         return explanation
 
     def __getattr__(self, name: str) -> Any:
@@ -148,24 +215,26 @@ class WrappedExplainer:
 
 def __getattr__(name: str) -> Any:
     """Our subclasses of foreign explanations, made when first needed: their libraries are optional."""
-    for library in LIBRARIES:
-        if name == f"Guaranteed{library.explanation}":
-            made = type(
-                name,
-                (library.explanation_class,),
-                {
-                    "__doc__": "An explanation that knows its region.",
-                    "__module__": __name__,
-                    METHOD: guarantee_region,
-                },
+    for kind in KINDS:
+        if name == _subclass_name(kind):
+            members = {"__doc__": "An explanation that knows its region.", "__module__": __name__}
+            methods: dict[str, Any] = {METHOD: guarantee_region}
+            if "__copy__" in vars(kind.explanation_class):
+                methods["__copy__"] = _copying(kind.explanation_class.__copy__)
+            return globals().setdefault(
+                name, type(kind.explanation_class)(name, (kind.explanation_class,), {**members, **methods})
             )
-            return globals().setdefault(name, made)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def subclass_with_method(explanation: str) -> Any:
-    """Our subclass of an explanation's class."""
-    return getattr(import_module(__name__), f"Guaranteed{explanation}")
+def _subclass_name(kind: Kind) -> str:
+    library = kind.module.partition(".")[0]
+    return f"Guaranteed{library.capitalize()}{kind.explanation}"
+
+
+def subclass_of(kind: Kind) -> Any:
+    """Our subclass of the explanations of a kind of explainer."""
+    return getattr(import_module(__name__), _subclass_name(kind))
 
 
 def install() -> Installation:
@@ -181,18 +250,21 @@ def install() -> Installation:
     with _lock:
         if _patches:
             return Installation(ours=False)
-        there = [library for library in LIBRARIES if _is_there(library)]
+        there = [kind for kind in KINDS if kind.is_there]
         if not there:
             raise ModuleNotFoundError(
-                "install() found no explanation library. Install one with: pip install 'lime-guarantee[lime]'"
+                "install() found no explanation library. Install one with: pip install "
+                "'lime-guarantee[lime]' or 'lime-guarantee[shap]'"
             )
-        for library in there:
-            explainer = library.explainer_class
-            _patch(explainer, "explain_instance", _remembering(explainer.explain_instance, library))
-            if library.learns:
-                _patch(explainer, "__init__", _noting_span(explainer.__init__))
-            if (library.explanation_class, METHOD) not in _patches:
-                _patch(library.explanation_class, METHOD, guarantee_region)
+        for kind in there:
+            explainer, explanation = kind.explainer_class, kind.explanation_class
+            _patch(explainer, kind.method, _remembering(vars(explainer)[kind.method], kind))
+            if kind.notes and "__init__" in vars(explainer):
+                _patch(explainer, "__init__", _noting(explainer.__init__, kind))
+            if (explanation, METHOD) not in _patches:
+                _patch(explanation, METHOD, guarantee_region)
+                if "__copy__" in vars(explanation):
+                    _patch(explanation, "__copy__", _copying(explanation.__copy__))
         return Installation(ours=True)
 
 
@@ -235,43 +307,51 @@ class Installation:
             uninstall()
 
 
-def _is_there(library: Library) -> bool:
-    needed = (library.module.partition(".")[0], NEEDS.get(library.module))
-    return all(name is None or find_spec(name) is not None for name in needed)
-
-
 def _patch(owner: Any, name: str, patch: Callable[..., Any]) -> None:
     _originals[owner, name] = owner.__dict__.get(name)
     _patches[owner, name] = patch
     setattr(owner, name, patch)
 
 
-def _remembering(original: Callable[..., Any], library: Library) -> Callable[..., Any]:
-    """`explain_instance`, with a context attached to what it returns."""
+def _remembering(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+    """A method that explains, with a context attached to what it returns."""
 
     @functools.wraps(original)
-    def explain_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def explain(self: Any, *args: Any, **kwargs: Any) -> Any:
         explanation = original(self, *args, **kwargs)
         if is_installed():
-            arguments = _arguments(original, (self, *args), kwargs)
-            library.capture(self, arguments, _spans.get(self)).attach(explanation)
+            kind.remember(self, _arguments(original, (self, *args), kwargs), _noted.get(self), explanation)
         return explanation
 
-    return explain_instance
+    return explain
 
 
-def _noting_span(original: Callable[..., Any]) -> Callable[..., Any]:
-    """An explainer's `__init__`, with the span of its training data noted."""
+def _noting(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
+    """An explainer's `__init__`, after which something about its arguments is noted."""
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         original(self, *args, **kwargs)
         if is_installed():
             arguments = _arguments(original, (self, *args), kwargs)
-            if not arguments.get("training_data_stats"):
-                _spans[self] = span_of(arguments["training_data"])
+            _noted[self] = import_module(kind.adapter).note_arguments(arguments)
 
     return __init__
+
+
+def _copying(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The `__copy__` of shap's Explanation, through which slices are made; context and class are kept."""
+
+    @functools.wraps(original)
+    def __copy__(self: Any) -> Any:  # noqa: N807
+        copied = original(self)
+        context = getattr(self, CONTEXT, None)
+        if context is not None:
+            context.attach(copied)
+            copied.__class__ = self.__class__
+        return copied
+
+    return __copy__
 
 
 def _arguments(

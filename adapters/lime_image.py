@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from . import lime_shared
 from .lime_text import presence_surrogate
 from .models import Outputs, PartsModel
-from .request import CONTEXT, Context, Request, Subject
+from .request import CONTEXT, Call, Context, Request, Subject
 from .subject import Sides
 
 BATCH_BYTES = 128 * 2**20
@@ -24,9 +23,10 @@ BATCH_BYTES = 128 * 2**20
 AS_EXPLAINED = "as explained"
 
 
-def capture(explainer: Any, arguments: Mapping[str, Any], spans: Any) -> Context:  # noqa: ARG001
+def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
-    return Context(arguments["classifier_fn"], options={"hide_color": arguments["hide_color"]})
+    hide_color = call.arguments["hide_color"]
+    return Context(call.arguments["classifier_fn"], options={"hide_color": hide_color})
 
 
 def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) -> Subject:

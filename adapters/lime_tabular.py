@@ -16,8 +16,8 @@ from lime_guarantee.tables import is_frame
 
 from . import lime_shared
 from .models import FrameModel, Outputs, SparseModel, fitted_on_frame
-from .request import Context, Request, Subject, as_floats, unique_names
-from .spans import Span, given_spans
+from .request import Call, Context, Request, Subject, as_floats, unique_names
+from .spans import Span, flattened, given_spans, span_of
 from .subject import Sides
 
 GUESS = 3.0
@@ -110,11 +110,23 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
     return np.asarray(defaults[0], dtype=np.float64)
 
 
-def capture(explainer: Any, arguments: Mapping[str, Any], spans: Mapping[int, Span] | None) -> Context:
+def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
-    predict_fn = arguments.get("predict_fn", arguments.get("classifier_fn"))
-    row = arguments["data_row"]
-    return Context(predict_fn, row.copy() if hasattr(row, "copy") else row, read_explainer(explainer, spans))
+    predict_fn = call.arguments.get("predict_fn", call.arguments.get("classifier_fn"))
+    row = call.arguments["data_row"]
+    facts = read_explainer(call.explainer, call.noted)
+    return Context(predict_fn, row.copy() if hasattr(row, "copy") else row, facts)
+
+
+def note_arguments(arguments: Mapping[str, Any]) -> dict[int, Span] | None:
+    """What to remember of the arguments that an explainer was made with."""
+    return None if arguments.get("training_data_stats") else span_of(arguments["training_data"])
+
+
+def note_data(training_data: Any, explainer: Any) -> dict[int, Span]:
+    """What to remember of training data given to `wrap`."""
+    steps = getattr(explainer, "n_timesteps", None)
+    return span_of(flattened(training_data, None if steps is None else (steps, explainer.n_features)))
 
 
 def adapt(explanation: Any, request: Request) -> Subject:

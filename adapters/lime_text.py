@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,13 +14,13 @@ from lime_guarantee.surrogates import LinearSurrogate, Terms
 
 from . import lime_shared
 from .models import Outputs, PartsModel
-from .request import Context, Request, Subject, unique_names
+from .request import Call, Context, Request, Subject, unique_names
 from .subject import Sides
 
 
-def capture(explainer: Any, arguments: Mapping[str, Any], spans: Any) -> Context:  # noqa: ARG001
+def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
-    return Context(arguments["classifier_fn"])
+    return Context(call.arguments["classifier_fn"])
 
 
 def adapt(explanation: Any, request: Request) -> Subject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -50,12 +50,25 @@ class Context:
 
 
 @dataclass(frozen=True, eq=False)
+class Call:
+    """A call of an explainer that was seen: with which arguments, and what it returned.
+
+    `noted` is what was noted about the explainer before: its training data's span, its model.
+    """
+
+    explainer: Any
+    arguments: Mapping[str, Any]
+    noted: Any
+    explanation: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Request:
     """What a user asks of an explanation; everything may be None and is then found out, or asked for.
 
     Parameters
     ----------
-    explainer, predict_fn, instance, training_data, bounds, label, test, tolerance
+    explainer, predict_fn, instance, training_data, bounds, label, test, tolerance, max_evaluations
         As `guarantee_region` takes them.
     facts : object
         What an adapter read from the explainer when the explanation was made, if that was seen.
@@ -71,6 +84,7 @@ class Request:
     label: int | str | None = None
     test: str = "auto"
     tolerance: float | None = None
+    max_evaluations: int | None = None
     facts: Any = None
     notes: list[str] = field(default_factory=list)
 
@@ -111,8 +125,11 @@ class Subject:
     problem: Problem
     explained: Explained
     evaluations: int
-    """Rows asked of the model while the subject was made, each in a call of its own."""
+    calls: int
+    """Rows asked of the model, and in how many calls, while the subject was made."""
     batch_rows: int = BATCH_ROWS
+    rows_each: int = 1
+    """Rows that the model itself is asked for every row of the problem."""
 
 
 class Adapter(Protocol):

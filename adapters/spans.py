@@ -45,7 +45,7 @@ def given_spans(
             raise InvalidInputError(
                 f"training_data: the explainer knows {len(names)} features; got {width} columns."
             )
-    for i, low, high in _pairs(bounds, names):
+    for i, low, high in bound_pairs(bounds, names):
         whole = i in spans and spans[i].whole
         spans[i] = Span(float(np.ceil(low)), float(np.floor(high)), True) if whole else Span(low, high)
     return spans
@@ -58,7 +58,7 @@ def flattened(data: Any, timesteps: tuple[int, int] | None) -> Any:
     return np.transpose(np.asarray(data), (0, 2, 1)).reshape(len(data), -1)
 
 
-def _pairs(bounds: Any, names: Sequence[str]) -> list[tuple[int, float, float]]:
+def bound_pairs(bounds: Any, names: Sequence[str]) -> list[tuple[int, float, float]]:
     """Bounds given for some features, by name or position, or for all in order."""
     if bounds is None:
         return []

@@ -41,6 +41,10 @@ class Sides:
         What the model said about the instance when it was explained.
     batch_rows : int
         The most rows to ask of the model at once.
+    evaluations, calls : int
+        What was asked of the model already.
+    rows_each : int
+        Rows that the model itself is asked for every row of the problem.
     """
 
     kind: str
@@ -56,13 +60,15 @@ class Sides:
     scale: float = 1.0
     seen: Any = None
     batch_rows: int = BATCH_ROWS
+    evaluations: int = 0
+    calls: int = 0
+    rows_each: int = 1
 
     def subject(self, request: Request) -> Subject:
         """Compare both at the instance, choose the rule, and make a subject of them."""
         row = self.instance[np.newaxis]
         model = _numbers(self.model(row))
         surrogate = _numbers(self.surrogate(row))
-        asked = 1
         if self.seen is not None and not _same(model, _numbers(self.seen)):
             self._refuse(model, _numbers(self.seen), _numbers(self.model(row)))
         explained = Explained(
@@ -78,7 +84,14 @@ class Sides:
             notes=tuple(request.notes),
         )
         problem = Problem(self.model, self.surrogate, explained.agreement, self.instance, self.domain)
-        return Subject(problem, explained, asked, self.batch_rows)
+        return Subject(
+            problem,
+            explained,
+            self.evaluations + self.rows_each,
+            self.calls + 1,
+            self.batch_rows,
+            self.rows_each,
+        )
 
     def _refuse(self, now: tuple[float, ...], then: tuple[float, ...], again: tuple[float, ...]) -> None:
         if not _same(now, again):

@@ -10,6 +10,7 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
     __path__.append(str(_root))
 
 from lime_guarantee.adapters.attach import install, is_installed, uninstall, wrap
+from lime_guarantee.adapters.shap_facts import from_shap_values
 from lime_guarantee.domain import Axis, Domain
 from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Greedy, Radial
@@ -47,6 +48,7 @@ __all__ = [
     "Radial",
     "__version__",
     "find_region",
+    "from_shap_values",
     "guarantee_region",
     "install",
     "is_installed",

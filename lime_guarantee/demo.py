@@ -29,6 +29,6 @@ def run_demo(*, row: int = 0, seed: int = 0) -> str:
     region = explanation.guarantee_region(random_state=seed)
     weights = "\n".join(f"  {weight:+.3f}  {feature}" for feature, weight in explanation.as_list())
     return (
-        f"Row {row} of the breast-cancer test data, a forest of 100 trees, explained by LIME:\n\n{weights}\n\n"
-        f"How far does that hold?\n\n{region}"
+        f"Row {row} of the breast-cancer test data, a forest of 100 trees, explained by "
+        f"LIME:\n\n{weights}\n\nHow far does that hold?\n\n{region}"
     )

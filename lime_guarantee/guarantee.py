@@ -84,10 +84,12 @@ def guarantee_region(
         Truthy if it is certified. If the explanation misses the model at the instance itself, its status is
         "unfaithful" and its reason tells by how much, and the ways out.
     """
-    request = Request(explainer, predict_fn, instance, training_data, bounds, label, test, tolerance)
+    request = Request(
+        explainer, predict_fn, instance, training_data, bounds, label, test, tolerance, max_evaluations
+    )
     subject = subject_of(explanation, request, **options)
     if max_evaluations is not None:
-        max_evaluations -= subject.evaluations
+        max_evaluations = (max_evaluations - subject.evaluations) // subject.rows_each
     region = find_region(
         subject.problem.faithful,
         subject.problem.instance,
@@ -106,8 +108,8 @@ def guarantee_region(
         region,
         explained=subject.explained,
         reason=subject.explained.miss if region.status == "unfaithful" else region.reason,
-        evaluations=region.evaluations + subject.evaluations,
-        calls=region.calls + subject.evaluations,
+        evaluations=region.evaluations * subject.rows_each + subject.evaluations,
+        calls=region.calls + subject.calls,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lime_guarantee.arrays import AnyArray, FloatArray
+from lime_guarantee.domain import Domain
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem import Agreement, Predictor
 
@@ -109,6 +110,45 @@ class Terms:
         object.__setattr__(self, "features", np.asarray(self.features, dtype=np.int64))
         for name in ("first", "second", "weights"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class AdditiveSurrogate:
+    """``base + sum of effects``, where each effect is a function of one feature, given on a grid.
+
+    Between two grid points the effect is interpolated; beyond the last one it stays what it was.
+
+    Parameters
+    ----------
+    domain : Domain
+        Turns raw values into coordinates: those of the grids.
+    base : float
+    grids, effects : tuples of arrays
+        The coordinates at which a feature's effect is known, and the effect there.
+
+    Examples
+    --------
+    >>> domain = Domain.from_bounds([0, 0], [4, 0], categories={1: ["a", "b"]})
+    >>> grids = (np.array([0.0, 4.0]), np.array([0.0, 1.0]))
+    >>> effects = (np.array([0.0, 8.0]), np.array([0.5, -0.5]))
+    >>> AdditiveSurrogate(domain, 1.0, grids, effects)(np.array([[1, "a"], [4, "b"]], dtype=object))
+    array([3.5, 8.5])
+    """
+
+    domain: Domain
+    base: float
+    grids: tuple[FloatArray, ...]
+    effects: tuple[FloatArray, ...]
+
+    def __call__(self, X: AnyArray) -> FloatArray:
+        coordinates = self.domain.encode(X)
+        answer = np.full(len(coordinates), self.base)
+        for i, (grid, effect) in enumerate(zip(self.grids, self.effects, strict=True)):
+            if grid.size == 1:
+                answer += effect[0]
+            else:
+                answer += np.interp(coordinates[:, i], grid, effect)
+        return answer
 
 
 def fit_surrogate(

@@ -1,0 +1,160 @@
+"""Find the model, the output and the units that an explanation is about; compare all copies of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray, FloatArray
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.tables import is_frame
+
+from .models import fitted_on_frame
+from .request import Request
+from .shap_facts import Facts, note_data
+from .shap_model import METHODS, Answers, Link, Row, matching_column, wanted_output
+
+CHECKED_ROWS = 100
+"""Background rows on which copies of a model are compared, and the range of its answers is seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Connection:
+    """The model that a row belongs to.
+
+    Parameters
+    ----------
+    position : int
+        The output looked at, among those kept in the row.
+    model : Answers
+        The model's answer for that output, in the units explained.
+    seen : array
+        Its answers to the instance and to background rows.
+    evaluations, calls : int
+        What was asked of the model for this.
+    """
+
+    position: int
+    model: Answers
+    seen: FloatArray
+    evaluations: int
+    calls: int
+
+    @property
+    def like_probabilities(self) -> bool:
+        """Whether the answers seen could be probabilities, so that they choose a class."""
+        return bool(np.all((self.seen >= 0) & (self.seen <= 1)))
+
+
+def connect(row: Row, facts: Facts, request: Request, output: int | str | None) -> Connection:
+    """Find the output explained, and compare all copies of the model that there are."""
+    position = wanted_output(row, output)
+    check = row.instance[np.newaxis]
+    if facts.background is not None:
+        if facts.background.shape[1] != row.instance.size:
+            raise InvalidInputError(
+                f"explanation: it has {row.instance.size} features, its explainer's background has "
+                f"{facts.background.shape[1]}. Do not slice features off: their values are part of the sum."
+            )
+        check = np.concatenate([check, facts.background[:CHECKED_ROWS]])
+    elif facts.batch is not None:
+        check = np.concatenate([check, facts.batch[1][:CHECKED_ROWS]])
+    own = None
+    if facts.model is not None:
+        own = Answers(facts.model, facts.link, None, facts.columns, {})
+    asked = 0
+    if request.predict_fn is None:
+        if own is None:
+            request.model()  # raises: there is none
+        model, answer = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+        if facts.noted.estimator is not None:
+            asked = _same_estimator(facts.noted.estimator, answer, check, row, position)
+    else:
+        model, answer = _matched(
+            row, position, _candidates(request, facts), check, output, facts, "the model"
+        )
+        if own is not None:
+            asked = len(check)
+            _, theirs = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+            _compare(answer, theirs, row, position)
+    return Connection(position, model, answer, len(check) + asked, 1 + bool(asked))
+
+
+def _candidates(request: Request, facts: Facts) -> list[Answers]:
+    """The user's function, as it is and, where the units explained are open, as log-odds."""
+    predict_fn = request.model()
+    width = 0 if facts.background is None else facts.background.shape[1]
+    columns, dtypes = facts.columns or fitted_on_frame(predict_fn, width), {}
+    known = facts.noted.dtypes
+    if is_frame(request.training_data):
+        known = note_data(request.training_data, None).dtypes
+    if known is not None:
+        columns = columns or list(known)
+        dtypes = known if columns == list(known) else {}
+    links = [facts.link]
+    if facts.kind in ("none", "TreeExplainer", "LinearExplainer"):
+        links = [Link("identity"), Link("logit")]
+    return [Answers(predict_fn, link, None, columns, dtypes) for link in links]
+
+
+def _matched(
+    row: Row,
+    position: int,
+    candidates: list[Any],
+    check: AnyArray,
+    output: int | str | None,
+    facts: Facts,
+    who: str,
+) -> tuple[Answers, FloatArray]:
+    """The candidate, and its column, whose answer at the instance is what the values add up to."""
+    said = []
+    for candidate in candidates:
+        answers = candidate.every(check)
+        column = matching_column(row, position, answers[0], output, facts.output_names)
+        if column is not None:
+            several = answers.shape[1] > 1
+            return replace(candidate, column=column if several else None), answers[:, column]
+        said.append(", ".join(f"{number:.6g}" for number in answers[0]))
+    raise InvalidInputError(
+        f"explanation: base + sum(values) is {row.target[position]:.6g}, but {who} answers "
+        f"{' or '.join(said)} at the instance. Slices that drop features, sums and differences of "
+        "explanations have no region; else this is another model or row than the one explained, or other "
+        "units: pass predict_fn= in the units explained."
+    )
+
+
+def _same_estimator(estimator: Any, answer: FloatArray, check: AnyArray, row: Row, position: int) -> int:
+    """Compare shap's copy of an estimator with the estimator; returns the rows asked."""
+    asked, worst = 0, None
+    for method in METHODS:
+        predict_fn = getattr(estimator, method, None)
+        if predict_fn is None:
+            continue
+        columns = fitted_on_frame(predict_fn, check.shape[1])
+        for link in (Link("identity"), Link("logit")):
+            theirs = Answers(predict_fn, link, None, columns, {}).every(check)
+            asked += len(check)
+            near = row.near(theirs, answer[:, np.newaxis], position)
+            if near.all(axis=0).any():
+                return asked
+            if near[0].any():
+                worst = theirs[:, int(np.argmax(near[0]))]
+    if worst is not None:
+        _compare(worst, answer, row, position)
+    return asked
+
+
+def _compare(model: FloatArray, copy: FloatArray, row: Row, position: int) -> None:
+    """Refuse a model that answers otherwise than the copy that was explained."""
+    near = row.near(model, copy, position)
+    if not near.all():
+        worst = int(np.argmax(np.abs(model - copy)))
+        where = "the instance" if worst == 0 else f"background row {worst - 1}"
+        raise InvalidInputError(
+            f"the model and the explainer's copy of it disagree: at {where} the model says "
+            f"{model[worst]:.6g}, the copy {copy[worst]:.6g}. What was explained is the copy. (shap does not "
+            "read all tree models right: HistGradientBoosting with categorical features is one.) Explain the "
+            "model's own function, with shap.PermutationExplainer or KernelExplainer."
+        )

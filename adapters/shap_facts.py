@@ -1,0 +1,232 @@
+"""What a shap explainer knows and its explanations do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray, FloatArray
+from lime_guarantee.domain import Domain
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.optional import require
+from lime_guarantee.tables import as_table, is_frame
+
+from .request import Call, Context
+from .shap_model import Link
+
+BACKGROUND_ROWS = 100
+"""Rows of training data that are kept, to stand for missing features: as many as shap keeps."""
+
+
+@dataclass(eq=False)
+class Facts:
+    """What a shap explainer knows and its explanations do not.
+
+    Parameters
+    ----------
+    kind : str
+        The explainer's class.
+    background : array of shape (B, D), or None
+        The rows that stand for missing features.
+    shares : array of shape (B,)
+        Their weights; they sum to 1.
+    columns : list of str, or None
+        The columns of the DataFrame that the model is asked with, if it is.
+    link : Link
+        From the model's units to those explained.
+    coefficients : array, or None
+        Of a linear model.
+    output_names : list of str, or None
+    refused : str
+        Why no region can be found for explanations of this explainer; empty if one can.
+    model : callable or None
+        The explainer's own copy of the model, in the units explained.
+    noted : Noted
+        What was seen besides.
+    batch : tuple of arrays, or None
+        Values and data of all rows that were explained together.
+    """
+
+    kind: str
+    background: AnyArray | None
+    shares: FloatArray
+    columns: list[str] | None
+    link: Link
+    coefficients: FloatArray | None
+    output_names: list[str] | None
+    refused: str
+    model: Callable[[Any], Any] | None
+    noted: Noted = field(default_factory=lambda: Noted())
+    batch: tuple[AnyArray, AnyArray] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "model": None, "noted": replace(self.noted, estimator=None)}
+
+    def some_rows(self, who: str, most: int | None = None) -> tuple[AnyArray, FloatArray]:
+        """The first background rows and their weights, or the error that asks for them."""
+        if self.background is None:
+            raise InvalidInputError(
+                f"background: {who} needs rows that stand for missing features, and the explainer has none "
+                "(a TreeExplainer made without data). Pass background= or training_data=."
+            )
+        rows, shares = self.background[:most], self.shares[:most]
+        return rows, shares / shares.sum()
+
+
+def read_explainer(explainer: Any) -> Facts:
+    """The facts of an explainer, by the family that it belongs to."""
+    family = _family(explainer)
+    background, shares, columns = _background(explainer, family)
+    output = str(getattr(explainer, "model_output", ""))
+    return Facts(
+        kind=type(explainer).__name__,
+        background=background,
+        shares=shares,
+        columns=columns,
+        link=Link.of(getattr(explainer, "link", None))
+        if family in ("kernel", "masker")
+        else Link("identity"),
+        coefficients=np.atleast_2d(explainer.coef) if family == "linear" else None,
+        output_names=_names(getattr(explainer, "output_names", None)),
+        refused="it explains the loss, which needs the true label of every row"
+        if output == "log_loss"
+        else "",
+        model=_own_model(explainer, family),
+    )
+
+
+def _family(explainer: Any) -> str:
+    names = {c.__name__ for c in type(explainer).__mro__}
+    if "TreeExplainer" in names:
+        return "tree"
+    if "LinearExplainer" in names:
+        return "linear"
+    return "kernel" if "KernelExplainer" in names else "masker"
+
+
+def _background(explainer: Any, family: str) -> tuple[AnyArray | None, FloatArray, list[str] | None]:
+    masker = getattr(explainer, "masker", None)
+    columns = (
+        _names(getattr(masker, "feature_names", None)) if getattr(masker, "output_dataframe", False) else None
+    )
+    if family == "kernel":
+        weights = np.asarray(explainer.data.weights, dtype=np.float64)
+        if "Frame" in type(explainer.data).__name__ or getattr(explainer, "keep_index", False):
+            columns = [str(name) for name in explainer.data.group_names]
+        return np.asarray(explainer.data.data), weights / weights.sum(), columns
+    rows = explainer.data if family == "tree" else getattr(masker, "data", None)
+    if rows is None or np.ndim(rows) != 2:
+        return None, np.empty(0), columns
+    if family == "tree":
+        columns = None  # shap's copy of the trees takes arrays
+    return np.asarray(rows), np.full(len(rows), 1.0 / len(rows)), columns
+
+
+def _own_model(explainer: Any, family: str) -> Callable[[Any], Any] | None:
+    if family == "tree":
+        predict: Callable[[Any], Any] = explainer.model.predict
+        return predict
+    if family == "linear":
+        return LinearModel(np.asarray(explainer.coef), explainer.intercept)
+    inner = explainer.model.f if family == "kernel" else explainer.model
+    return inner if callable(inner) else None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModel:
+    """The linear model that a LinearExplainer read from its model."""
+
+    coefficients: FloatArray
+    intercept: Any
+
+    def __call__(self, X: AnyArray) -> FloatArray:
+        return np.asarray(np.asarray(X, dtype=np.float64) @ self.coefficients.T + self.intercept)
+
+
+def _names(names: Any) -> list[str] | None:
+    return None if names is None or isinstance(names, str) else [str(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class Noted:
+    """What was seen of an explainer besides itself: its model, or data that the user gave."""
+
+    estimator: Any = None
+    domain: Domain | None = None
+    dtypes: dict[str, Any] | None = None
+    rows: AnyArray | None = None
+
+
+def note_data(training_data: Any, explainer: Any) -> Noted:  # noqa: ARG001
+    """What to remember of training data given to `wrap`."""
+    dtypes = None
+    if is_frame(training_data):
+        dtypes = {str(k): kind for k, kind in zip(training_data.columns, training_data.dtypes, strict=True)}
+    rows = as_table(training_data).values
+    some = np.linspace(0, len(rows) - 1, min(len(rows), BACKGROUND_ROWS)).astype(np.int64)
+    return Noted(domain=Domain.from_data(training_data), dtypes=dtypes, rows=rows[some])
+
+
+def note_arguments(arguments: Mapping[str, Any]) -> Noted:
+    """What to remember of the arguments that an explainer was made with."""
+    return Noted(estimator=arguments.get("model"))
+
+
+def capture(call: Call) -> Context:
+    """What to remember when an explainer is called, also of the rows that were explained together."""
+    facts, explanation = read_explainer(call.explainer), call.explanation
+    values = np.asarray(explanation.values)
+    if explanation.data is not None and values.ndim in (2, 3):
+        data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)
+        facts = replace(facts, batch=(values, data))
+    return Context(facts=replace(facts, noted=call.noted or Noted()))
+
+
+def from_shap_values(
+    values: Any, explainer: Any, data: Any, *, feature_names: Any = None, training_data: Any = None
+) -> Any:
+    """A `shap.Explanation` that knows its region, of what ``explainer.shap_values(data)`` returned.
+
+    Parameters
+    ----------
+    values : array, or list of arrays (one an output)
+    explainer : object
+        The shap explainer that made them.
+    data : array or DataFrame
+        The rows that were explained.
+    feature_names : sequence of str, optional
+        By default those of the DataFrame.
+    training_data : array or DataFrame, optional
+        As in `wrap`.
+
+    Returns
+    -------
+    shap.Explanation
+        Slice it as any other: ``explanation[0].guarantee_region()``.
+    """
+    shap = require("shap", "from_shap_values", extra="shap")
+    from .attach import KINDS, subclass_of
+
+    values = np.stack(values, axis=-1) if isinstance(values, list) else np.asarray(values)
+    rows = data.to_numpy() if is_frame(data) else np.asarray(data)
+    if feature_names is None and is_frame(data):
+        feature_names = [str(name) for name in data.columns]
+    if values.ndim not in (2, 3) or values.shape[:2] != rows.shape:
+        raise InvalidInputError(
+            f"values: one for every row and feature is required (and output, as a third axis); got shape "
+            f"{values.shape} for data of shape {rows.shape}."
+        )
+    base = np.asarray(explainer.expected_value, dtype=np.float64)
+    base = (
+        np.tile(np.ravel(base), (len(rows), 1))
+        if values.ndim == 3
+        else np.full(len(rows), float(base.ravel()[0]))
+    )
+    explanation = shap.Explanation(values, base, rows, feature_names=feature_names)
+    noted = None if training_data is None else note_data(training_data, explainer)
+    capture(Call(explainer, {}, noted, explanation)).attach(explanation)
+    explanation.__class__ = subclass_of(next(kind for kind in KINDS if kind.explanation_module == "shap"))
+    return explanation

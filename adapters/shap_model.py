@@ -1,0 +1,199 @@
+"""Which output of which model was explained, in which units: found by asking, never taken for granted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.optional import require
+
+ADDITIVITY = 1e-2
+"""How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
+
+METHODS = ("decision_function", "predict_proba", "predict")
+"""Of an estimator: one of them has to agree with shap's copy of it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """From the units of a model's answer to those explained."""
+
+    name: str
+    function: Callable[[Any], Any] | None = None
+
+    @classmethod
+    def of(cls, link: Any) -> Link:
+        """A link of shap, in either of its two forms."""
+        for name in ("identity", "logit"):
+            if link is None or name in (str(link), getattr(link, "__name__", "")):
+                return cls("identity" if link is None else name)
+        return cls("other", link.f if hasattr(link, "f") else link)
+
+    def __call__(self, answer: FloatArray) -> FloatArray:
+        if self.name == "identity":
+            return answer
+        if self.name == "logit":
+            with np.errstate(divide="ignore", invalid="ignore"):
+                return np.asarray(np.log(answer / (1.0 - answer)))
+        assert self.function is not None
+        return np.asarray(self.function(answer), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """One output of a model, in the units explained.
+
+    Parameters
+    ----------
+    predict_fn : callable
+    link : Link
+    column : int or None
+        Of several outputs; None if there is one.
+    columns : list of str, or None
+        Where the model is asked with a DataFrame, its columns.
+    dtypes : dict
+        Types of those columns, where they are known.
+    """
+
+    predict_fn: Callable[[Any], Any]
+    link: Link
+    column: int | None
+    columns: Sequence[str] | None
+    dtypes: dict[str, Any]
+
+    def every(self, X: AnyArray) -> FloatArray:
+        """All outputs, (n, K), in the units explained."""
+        asked: Any = X
+        if self.columns is not None:
+            pandas = require("pandas", "a model that is asked with a DataFrame", extra="pandas")
+            frame = pandas.DataFrame(X, columns=list(self.columns))
+            asked = frame.astype(self.dtypes) if self.dtypes else frame.infer_objects()
+        try:
+            answer = np.asarray(self.predict_fn(asked), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(f"the model must answer rows of features with numbers; {error}.") from error
+        if answer.ndim not in (1, 2) or len(answer) != len(X):
+            raise ModelError(f"the model must answer {len(X)} rows with as many; got shape {answer.shape}.")
+        return self.link(answer.reshape(len(X), -1))
+
+    def __call__(self, X: AnyArray) -> FloatArray:
+        every = self.every(X)
+        return every[:, 0 if self.column is None else self.column]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One row of an explanation.
+
+    Parameters
+    ----------
+    values : array of shape (D, K)
+        SHAP values; K is 1 unless several outputs were kept.
+    base : array of shape (K,)
+    instance : array of shape (D,)
+    names : list of str
+        The features' names.
+    outputs : list of str, or None
+        The outputs' names.
+    """
+
+    values: FloatArray
+    base: FloatArray
+    instance: AnyArray
+    names: list[str]
+    outputs: list[str] | None
+
+    @property
+    def target(self) -> FloatArray:
+        """What the model must have answered, for every output."""
+        return np.asarray(self.base + self.values.sum(axis=0))
+
+    def near(self, answer: FloatArray, target: FloatArray, k: int) -> BoolArray:
+        """Whether answers are what they should be, within the explainer's own error."""
+        allowed = ADDITIVITY * np.abs(self.values[:, k]).sum() + 1e-6 * (1.0 + np.abs(target))
+        return np.asarray(np.abs(answer - target) <= allowed)
+
+
+def wanted_output(row: Row, output: int | str | None) -> int:
+    """The position, among the outputs kept in the explanation, of the one to look at."""
+    count = row.base.size
+    if count == 1:
+        return 0
+    names = row.outputs or [f"Output {k}" for k in range(count)]
+    if output is None:
+        if abs(row.target.sum() - 1.0) < 1e-3 and np.all(row.target > -1e-3):  # probabilities: the likeliest
+            return int(np.argmax(row.target))
+        raise InvalidInputError(
+            f"output: the explanation has {count} outputs. Choose one with output= ({', '.join(names)}), or "
+            "slice it: explanation[row, :, output]."
+        )
+    if isinstance(output, str) and output in names:
+        return names.index(output)
+    if isinstance(output, (int, np.integer)) and 0 <= output < count:
+        return int(output)
+    raise InvalidInputError(f"output: {output!r} was not explained. Explained: {', '.join(names)}.")
+
+
+def matching_column(
+    row: Row, position: int, answer: FloatArray, output: int | str | None, names: Sequence[str] | None
+) -> int | None:
+    """The column of a model's answer at the instance, (K,), that was explained; None if none matches."""
+    target = row.target[position]
+    if row.base.size > 1:
+        fits = position < answer.size and bool(row.near(answer[position], target, position))
+        return position if fits else None
+    near = np.flatnonzero(row.near(answer, target, position))
+    if near.size > 1:
+        near = near[[k in _named_columns(row, output, names, answer.size) for k in near]]
+    if near.size > 1:
+        raise InvalidInputError(
+            f"output: the explanation fits outputs {near.tolist()} of the model alike. Say which was "
+            "explained with output=."
+        )
+    return int(near[0]) if near.size else None
+
+
+def _named_columns(row: Row, output: int | str | None, names: Sequence[str] | None, count: int) -> set[int]:
+    """The columns that names point to; all, if they do not point anywhere."""
+    if isinstance(output, (int, np.integer)):
+        return {int(output)}
+    name = output if output is not None else (row.outputs[0] if row.outputs else None)
+    if name is not None and names is not None and name in names:
+        return {list(names).index(name)}
+    numbered = re.fullmatch(r"Output (\d+)", str(name))
+    return {int(numbered[1])} if numbered else set(range(count))
+
+
+@dataclass(frozen=True, eq=False)
+class Coalitions:
+    """shap's own game: the features that are present keep their value, background rows replace the others."""
+
+    model: Answers
+    instance: AnyArray
+    rows: AnyArray
+    shares: FloatArray
+
+    def __call__(self, present: AnyArray) -> FloatArray:
+        count = len(present)
+        stays = np.repeat(present > 0, len(self.rows), axis=0)
+        asked = np.where(stays, self.instance, np.tile(self.rows, (count, 1)))
+        answer = self.model(asked.astype(self.rows.dtype, copy=False))
+        return np.asarray(answer.reshape(count, len(self.rows)) @ self.shares)
+
+
+@dataclass(frozen=True, eq=False)
+class Probability:
+    """Log-odds turned into probabilities."""
+
+    log_odds: Callable[[Any], FloatArray]
+
+    def __call__(self, X: AnyArray) -> FloatArray:
+        from scipy.special import expit
+
+        return np.asarray(expit(self.log_odds(X)))
