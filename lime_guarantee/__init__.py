@@ -11,6 +11,7 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
 
 from lime_guarantee.adapters.attach import install, is_installed, uninstall, wrap
 from lime_guarantee.adapters.shap_facts import from_shap_values
+from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
 from lime_guarantee.domain import Axis, Domain
 from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Greedy, Radial
@@ -31,12 +32,14 @@ from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.version import __version__
 
 __all__ = [
+    "AuditReport",
     "Axis",
     "Balanced",
     "Certificate",
     "Divide",
     "Domain",
     "Explained",
+    "FlaggedExplanations",
     "Greedy",
     "GuaranteeError",
     "GuaranteeRegion",
@@ -47,6 +50,7 @@ __all__ = [
     "Progress",
     "Radial",
     "__version__",
+    "audit",
     "find_region",
     "from_shap_values",
     "guarantee_region",

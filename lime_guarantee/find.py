@@ -119,7 +119,7 @@ def find_region(
     domain, widened = domain.including(row)
     oracle = Oracle(faithful, domain, max_evaluations=max_evaluations, batch_rows=batch_rows)
     start = domain.encode(row[np.newaxis])[0]
-    found = None
+    found, attempts = None, 0
     if not oracle.evaluate(start[np.newaxis])[0]:
         status: Status = "unfaithful"
         reason = "the explanation misses the model at the instance itself."
@@ -127,6 +127,7 @@ def find_region(
         judge = Certifier(oracle, purity, ErrorBudget(confidence), certify_rng, certifier)
         with watching(progress, max_evaluations) as watcher:
             found, reason = _best_certified(searcher, start, judge, search_rng, watcher)
+        attempts = judge.budget.attempts
         status = "certified" if found else "uncertified"
     if found:
         shape, certificate = found
@@ -153,6 +154,7 @@ def find_region(
         reason=reason,
         radius=shape.radius if isinstance(shape, Ball) else None,
         version=__version__,
+        attempts=attempts,
     )
 
 

@@ -87,13 +87,8 @@ def guarantee_region(
     request = Request(
         explainer, predict_fn, instance, training_data, bounds, label, test, tolerance, max_evaluations
     )
-    subject = subject_of(explanation, request, **options)
-    if max_evaluations is not None:
-        max_evaluations = (max_evaluations - subject.evaluations) // subject.rows_each
-    region = find_region(
-        subject.problem.faithful,
-        subject.problem.instance,
-        subject.problem.domain,
+    return region_of_subject(
+        subject_of(explanation, request, **options),
         purity=purity,
         confidence=confidence,
         search=search,
@@ -102,7 +97,23 @@ def guarantee_region(
         random_state=random_state,
         max_evaluations=max_evaluations,
         progress=progress,
+        batch_rows=batch_rows,
+    )
+
+
+def region_of_subject(
+    subject: Subject, *, max_evaluations: int | None = None, batch_rows: int | None = None, **options: Any
+) -> GuaranteeRegion:
+    """The region of an explanation that was adapted; the options are those of `find_region`."""
+    if max_evaluations is not None:
+        max_evaluations = (max_evaluations - subject.evaluations) // subject.rows_each
+    region = find_region(
+        subject.problem.faithful,
+        subject.problem.instance,
+        subject.problem.domain,
+        max_evaluations=max_evaluations,
         batch_rows=subject.batch_rows if batch_rows is None else batch_rows,
+        **options,
     )
     return replace(
         region,

@@ -67,6 +67,8 @@ class GuaranteeRegion:
         The version of this package.
     explained : Explained or None
         The explanation that the region belongs to, where it came from one.
+    attempts : int
+        How many boxes were put to the test, whether accepted or not.
     """
 
     status: Status
@@ -88,6 +90,7 @@ class GuaranteeRegion:
     radius: float | None
     version: str
     explained: Explained | None = None
+    attempts: int = 0
 
     def __post_init__(self) -> None:
         values = [plain(value) for value in self.instance]
@@ -119,7 +122,7 @@ class GuaranteeRegion:
     @cached_property
     def reach(self) -> FloatArray:
         """Width of the region over the width of the domain, for every feature (cells are counted)."""
-        width = self._search_box.width / self.domain.box().width
+        width = self.search_box.width / self.domain.box().width
         return frozen(width)
 
     @property
@@ -131,12 +134,12 @@ class GuaranteeRegion:
 
     def contains(self, X: Any) -> BoolArray:
         """Which rows of raw values, an array or a DataFrame, lie in the region."""
-        return self._shape.contains(self._search_domain.encode(X))
+        return self._shape.contains(self.search_domain.encode(X))
 
     def sample(self, count: int, random_state: int | np.random.Generator | None = None) -> AnyArray:
         """Draw rows of raw values uniformly in the region: those that its purity speaks of."""
         points = self._shape.sample(np.random.default_rng(random_state), count)
-        return self._search_domain.decode(points)
+        return self.search_domain.decode(points)
 
     def coverage(self, X: Any) -> float:
         """Share of the given rows that lie in the region."""
@@ -245,7 +248,7 @@ class GuaranteeRegion:
         return cls.from_dict(json.loads(text))
 
     @cached_property
-    def _search_domain(self) -> Domain:
+    def search_domain(self) -> Domain:
         """The domain with the allowed categories first, so that they are an interval."""
         orders = {}
         for i, axis in enumerate(self.domain.axes):
@@ -256,7 +259,8 @@ class GuaranteeRegion:
         return self.domain.reordered(orders)  # type: ignore[arg-type]
 
     @cached_property
-    def _search_box(self) -> Box:
+    def search_box(self) -> Box:
+        """The region's bounds as a box of `search_domain`."""
         lower, upper = self.lower.copy(), self.upper.copy()
         for i, axis in enumerate(self.domain.axes):
             if axis.kind == "categorical":
@@ -266,9 +270,9 @@ class GuaranteeRegion:
     @cached_property
     def _shape(self) -> Shape:
         if self.radius is None:
-            return self._search_box
-        instance = self._search_domain.encode(self.instance[np.newaxis])[0]
-        return Ball(instance, self.radius, self._search_domain.box())
+            return self.search_box
+        instance = self.search_domain.encode(self.instance[np.newaxis])[0]
+        return Ball(instance, self.radius, self.search_domain.box())
 
 
 def _plain_dict(explained: Explained) -> dict[str, Any]:

@@ -43,12 +43,15 @@ class Shape(Protocol):
 
 
 class ErrorBudget:
-    """What may be spent on wrong decisions: made once for a region, passed down, never restarted."""
+    """What may be spent on wrong decisions: made once for a region, passed down, never restarted.
 
-    def __init__(self, confidence: float) -> None:
+    To go on where an earlier run stopped, `attempts` says how many were made; they stay spent.
+    """
+
+    def __init__(self, confidence: float, attempts: int = 0) -> None:
         self.confidence = confidence
-        self.attempts = 0
-        self.spent = 0.0
+        self.attempts = attempts
+        self.spent = sum(bounds.attempt_level(i, confidence) for i in range(1, attempts + 1))
 
     def next_level(self) -> float:
         """The error level of the next attempt, which is spent by asking for it."""

@@ -1,0 +1,259 @@
+"""Is an explanation honest about the features it calls irrelevant? Evidence before a word is said.
+
+Where a certified region is short along such a feature, either the model relies on it there, or the search was
+merely short. Points are drawn whose other features lie in the region while this one lies outside: if they
+fail significantly more often than the region allows, the explanation is dishonest about the feature, and some
+of them are kept as counterexamples. If not, the region is extended along the feature and certified again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.box import Box
+from lime_guarantee.engine.bounds import exact_lower_bound
+from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.extend import extend_region
+from lime_guarantee.problem import Problem
+from lime_guarantee.region import GuaranteeRegion
+from lime_guarantee.tables import plain
+
+LOOKS = (400, 2_000)
+"""Points drawn outside a region along a feature: at first, and once more if that did not decide."""
+
+COUNTEREXAMPLES = 3
+BREAK_STEPS, BISECTIONS = 32, 12
+"""Steps at which a feature is moved alone, to each side, and halvings of the step in which it breaks."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about one feature that the explanation calls irrelevant.
+
+    Parameters
+    ----------
+    feature : str
+    weight_share : float
+        Its weight over the sum of all weights.
+    reach : float
+        Certified width over the domain's, after any extension.
+    dishonest : bool
+    draws, failures : int
+        Points drawn with the feature outside the region, and how many were not faithful.
+    failing_lower_bound : float
+        The failing share there is at least that, at the level of the test.
+    outside : tuple of (low, high)
+        The intervals outside the region in which they were drawn; for categories, empty.
+    break_below, break_above : float or None
+        Where faithfulness first breaks when the feature alone moves down, or up, from the instance; None if
+        it does not, or the feature is categorical.
+    counterexamples : tuple of tuples
+        Rows that are not faithful: the one that differs from the instance in fewest features first, then
+        the closest.
+    """
+
+    feature: str
+    weight_share: float
+    reach: float
+    dishonest: bool
+    draws: int = 0
+    failures: int = 0
+    failing_lower_bound: float = 0.0
+    outside: tuple[tuple[float, float], ...] = ()
+    break_below: float | None = None
+    break_above: float | None = None
+    counterexamples: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(eq=False)
+class Examination:
+    """One explanation under examination: its problem, its region and what has been asked of the model.
+
+    Parameters
+    ----------
+    problem : Problem
+    region : GuaranteeRegion
+        Certified.
+    weights : array of shape (D,)
+        What the explanation says of every feature.
+    claim_share : float
+        Below this share of all weight, a feature is claimed irrelevant.
+    min_reach : float
+        Below this reach, evidence is asked for.
+    error : float
+        The probability that any feature is wrongly called dishonest.
+    rng : Generator
+    """
+
+    problem: Problem
+    region: GuaranteeRegion
+    weights: FloatArray
+    claim_share: float
+    min_reach: float
+    error: float
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        self.oracle = Oracle(self.problem.faithful, self.region.search_domain)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Every feature's share of the weight."""
+        total = np.abs(self.weights).sum()
+        return np.abs(self.weights) / total if total > 0 else np.zeros(self.weights.size)
+
+    def findings(self) -> tuple[Finding, ...]:
+        """One for every feature that is claimed irrelevant, and not constant."""
+        axes = self.region.domain.axes
+        claimed = [
+            i for i, axis in enumerate(axes) if self.shares[i] < self.claim_share and not axis.constant
+        ]
+        short = [i for i in claimed if self._is_short(i)]
+        level = self.error / (len(short) * len(LOOKS)) if short else 0.0
+        tested = {i: self._tested(i, level) for i in short}
+        return tuple(tested.get(i) or self._finding(i, dishonest=False) for i in claimed)
+
+    def _is_short(self, i: int) -> bool:
+        return bool(self.region.reach[i] < self.min_reach)
+
+    def _finding(self, i: int, *, dishonest: bool, **found: Any) -> Finding:
+        return Finding(
+            feature=self.region.names[i],
+            weight_share=float(self.shares[i]),
+            reach=float(self.region.reach[i]),
+            dishonest=dishonest,
+            **found,
+        )
+
+    def _tested(self, i: int, level: float) -> Finding:
+        """Look outside the region along a feature; extend the region if nothing is wrong there."""
+        points: FloatArray = np.empty((0, self.weights.size))
+        faithful: BoolArray = np.empty(0, dtype=np.bool_)
+        bound = 0.0
+        for count in LOOKS:
+            fresh = self._outside(i, count)
+            points = np.concatenate([points, fresh])
+            faithful = np.concatenate([faithful, self.oracle.evaluate(fresh)])
+            failures = int(np.sum(~faithful))
+            bound = exact_lower_bound(len(points), len(points) - failures, level)
+            if bound > 1.0 - self.region.purity:
+                return self._dishonest(i, points[~faithful], len(points), bound)
+            self.region = extend_region(self.problem.faithful, self.region, i, random_state=self.rng)
+            self.oracle.domain = self.region.search_domain  # other categories come first in it
+            if not self._is_short(i):
+                break
+        return self._finding(
+            i,
+            dishonest=False,
+            draws=len(points),
+            failures=int(np.sum(~faithful)),
+            failing_lower_bound=float(bound),
+        )
+
+    def _outside(self, i: int, count: int) -> FloatArray:
+        """Points of the region, but with one feature outside it, uniformly."""
+        box, domain = self.region.search_box, self.region.search_domain
+        points = box.sample(self.rng, count)
+        below = Box(domain.lower[[i]], box.lower[[i]], np.zeros(1))
+        above = Box(box.upper[[i]], domain.upper[[i]], np.zeros(1))
+        sizes = np.array([below.width[0], above.width[0]])
+        high = self.rng.random(count) < sizes[1] / sizes.sum()
+        if domain.unit[i] > 0:
+            low_cells = box.lower[i] - 1 - self.rng.integers(0, max(int(sizes[0]), 1), count)
+            high_cells = box.upper[i] + 1 + self.rng.integers(0, max(int(sizes[1]), 1), count)
+            points[:, i] = np.where(high, high_cells, low_cells)
+        else:
+            places = self.rng.random(count)
+            points[:, i] = np.where(
+                high, domain.upper[i] - places * sizes[1], domain.lower[i] + places * sizes[0]
+            )
+        return points
+
+    def _dishonest(self, i: int, failures: FloatArray, draws: int, bound: float) -> Finding:
+        axis, box, domain = self.region.domain.axes[i], self.region.search_box, self.region.search_domain
+        outside: tuple[tuple[float, float], ...] = ()
+        below, above = None, None
+        if axis.kind != "categorical":
+            sides = ((domain.lower[i], box.lower[i]), (box.upper[i], domain.upper[i]))
+            outside = tuple((float(low), float(high)) for low, high in sides if low < high)
+            below, above = self._break_points(i)
+        return self._finding(
+            i,
+            dishonest=True,
+            draws=draws,
+            failures=len(failures),
+            failing_lower_bound=float(bound),
+            outside=outside,
+            break_below=below,
+            break_above=above,
+            counterexamples=self._counterexamples(i, failures),
+        )
+
+    @property
+    def _home(self) -> FloatArray:
+        return np.asarray(self.region.search_domain.encode(self.region.instance[np.newaxis])[0])
+
+    def _counterexamples(self, i: int, failures: FloatArray) -> tuple[tuple[Any, ...], ...]:
+        """Failing rows: one that differs from the instance in as few features as can be, then the closest."""
+        home, width = self._home, self.region.search_domain.box().width
+        distance = np.abs((failures - home) / width).sum(axis=1)
+        nearest = failures[np.argsort(distance)]
+        alone = np.tile(home, (len(nearest), 1))
+        alone[:, i] = nearest[:, i]
+        still = ~self.oracle.evaluate(alone)
+        simplest = alone[np.argmax(still)] if still.any() else self._simplified(nearest[0], i)
+        rows = np.concatenate([simplest[np.newaxis], nearest[:COUNTEREXAMPLES]])
+        raw = self.region.search_domain.decode(rows)
+        return tuple(tuple(plain(value) for value in row) for row in raw.tolist())
+
+    def _simplified(self, point: FloatArray, i: int) -> FloatArray:
+        """A failing point with features put back to the instance, as long as it still fails."""
+        home = self._home
+        while True:
+            others = np.flatnonzero((point != home) & (np.arange(point.size) != i))
+            if others.size == 0:
+                return point
+            tries = np.tile(point, (others.size, 1))
+            tries[np.arange(others.size), others] = home[others]
+            still = np.flatnonzero(~self.oracle.evaluate(tries))
+            if still.size == 0:
+                return point
+            together = point.copy()
+            together[others[still]] = home[others[still]]
+            point = together if not self.oracle.evaluate(together[np.newaxis])[0] else tries[still[0]]
+
+    def _break_points(self, i: int) -> tuple[float | None, float | None]:
+        """Where faithfulness first breaks when one feature moves alone, to each side."""
+        home, domain = self._home, self.region.search_domain
+        ends = (float(domain.lower[i]), float(domain.upper[i]))
+        found = [self._first_break(i, float(home[i]), end, cells=domain.unit[i] > 0) for end in ends]
+        return found[0], found[1]
+
+    def _first_break(self, i: int, start: float, end: float, *, cells: bool) -> float | None:
+        if start == end:
+            return None
+        steps = np.linspace(start, end, BREAK_STEPS + 1)
+        steps = np.unique(np.round(steps))[:: 1 if end > start else -1] if cells else steps
+        bad = np.flatnonzero(~self._moved_alone(i, steps))
+        if bad.size == 0 or bad[0] == 0:
+            return None
+        good_at, bad_at = float(steps[bad[0] - 1]), float(steps[bad[0]])
+        for _ in range(BISECTIONS):
+            middle = (good_at + bad_at) / 2
+            middle = float(np.round(middle)) if cells else middle
+            if middle in (good_at, bad_at):
+                break
+            if self._moved_alone(i, np.array([middle]))[0]:
+                good_at = middle
+            else:
+                bad_at = middle
+        return bad_at
+
+    def _moved_alone(self, i: int, places: AnyArray) -> BoolArray:
+        points = np.tile(self._home, (len(places), 1))
+        points[:, i] = places
+        return self.oracle.evaluate(points)

@@ -1,0 +1,134 @@
+"""From one explanation to its record: region, evidence, data check, verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.adapters.request import Request, Subject
+from lime_guarantee.arrays import AnyArray, FloatArray
+from lime_guarantee.auditing.data_check import DataCheck, check_data
+from lime_guarantee.auditing.evidence import Examination, Finding
+from lime_guarantee.auditing.record import AuditRecord, Verdict
+from lime_guarantee.find import find_region
+from lime_guarantee.guarantee import region_of_subject, subject_of
+from lime_guarantee.problem import Problem
+from lime_guarantee.region import GuaranteeRegion
+
+CLAIM_POINTS = 64
+"""Points at which a surrogate is asked what it claims, where no weights came with it."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is asked of an explanation.
+
+    Parameters
+    ----------
+    claim_share : float
+        A feature with less than this share of all weight is claimed irrelevant.
+    min_reach : float
+        A claimed-irrelevant feature that reaches less far is looked at closely.
+    min_coverage : float
+        A region that covers less of the data is narrow.
+    error : float
+        The probability that an explanation is wrongly called dishonest or off-manifold.
+    """
+
+    claim_share: float = 0.01
+    min_reach: float = 0.9
+    min_coverage: float = 0.01
+    error: float = 0.01
+
+
+def judge(
+    explanation: Any,
+    index: int,
+    rules: Rules,
+    data: AnyArray | None,
+    rng: np.random.Generator,
+    request: Request,
+    options: dict[str, Any],
+    adapter_options: dict[str, Any],
+) -> AuditRecord:
+    """Audit one explanation: one of LIME or shap, a `Problem`, or a `Subject`."""
+    region_rng, evidence_rng, data_rng = rng.spawn(3)
+    if isinstance(explanation, Problem):
+        problem, weights = explanation, claimed_weights(explanation, evidence_rng)
+        region = find_region(
+            problem.faithful, problem.instance, problem.domain, random_state=region_rng, **options
+        )
+    else:
+        subject = explanation if isinstance(explanation, Subject) else None
+        if subject is None:
+            subject = subject_of(explanation, replace(request, notes=[]), **adapter_options)
+        problem, weights = subject.problem, np.array(subject.explained.weights)
+        region = region_of_subject(subject, random_state=region_rng, **options)
+    findings: tuple[Finding, ...] = ()
+    asked = 0
+    if region:
+        examination = Examination(
+            problem, region, weights, rules.claim_share, rules.min_reach, rules.error / 2, evidence_rng
+        )
+        findings = examination.findings()
+        region, asked = examination.region, examination.oracle.evaluations
+    check = coverage = None
+    if data is not None and (region.explained is None or region.explained.space == "features"):
+        check = check_data(problem, region, data, rules.error / 2, data_rng)
+        coverage = region.coverage(data) if region else 0.0
+    verdict, reason = _verdict(region, findings, check, coverage, rules)
+    asked += region.evaluations + (0 if check is None else check.real_rows + check.synthetic_rows)
+    return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
+
+
+def claimed_weights(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """How much a surrogate's answer changes, on average, when one feature is drawn anew."""
+    domain, _ = problem.domain.including(problem.instance)
+    box = domain.box()
+    points = box.sample(rng, CLAIM_POINTS)
+    before = np.asarray(problem.surrogate(domain.decode(points)), dtype=np.float64)
+    weights = np.zeros(len(domain))
+    for i in range(len(domain)):
+        moved = points.copy()
+        moved[:, i] = box.sample(rng, CLAIM_POINTS)[:, i]
+        after = np.asarray(problem.surrogate(domain.decode(moved)), dtype=np.float64)
+        weights[i] = np.abs(after - before).mean()
+    return weights
+
+
+def _verdict(
+    region: GuaranteeRegion,
+    findings: tuple[Finding, ...],
+    check: DataCheck | None,
+    coverage: float | None,
+    rules: Rules,
+) -> tuple[Verdict, str]:
+    """The worst thing that there is to say, in one sentence."""
+    if check is not None and check.off_manifold:
+        where = "real rows in the region" if check.inside else "real rows nearest to the instance"
+        return "off-manifold", (
+            f"The explanation fails on {check.real_rate:.0%} of the {check.real_rows} {where}, but on "
+            f"{check.synthetic_rate:.0%} of synthetic rows as far away: the model treats real rows "
+            "differently."
+        )
+    caught = [finding for finding in findings if finding.dishonest]
+    if caught:
+        worst = max(caught, key=lambda finding: finding.failing_lower_bound)
+        others = f" (and {len(caught) - 1} more)" if len(caught) > 1 else ""
+        return "dishonest", (
+            f"The explanation gives {worst.feature!r}{others} no weight, but outside the region along it the "
+            f"explanation fails on at least {worst.failing_lower_bound:.0%} of the volume."
+        )
+    if region.status == "unfaithful":
+        gap = "" if region.explained is None else f", by {region.explained.gap:.3g}"
+        return "unfaithful", f"The explanation misses the model at its own instance{gap}."
+    if region.status == "uncertified":
+        return "uncertified", f"No region could be certified: {region.reason}"
+    if coverage is not None and coverage < rules.min_coverage:
+        return "narrow", f"The explanation holds, but its region covers only {coverage:.2%} of the data."
+    return "trusted", (
+        f"The explanation holds on at least {region.purity:g} of its region, and the features it leaves out "
+        "do not matter there."
+    )

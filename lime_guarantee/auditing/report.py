@@ -1,0 +1,226 @@
+"""The result of an audit."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
+from lime_guarantee.errors import GuaranteeError, InvalidInputError
+from lime_guarantee.optional import require
+from lime_guarantee.version import __version__
+
+
+class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, not a mistake of the caller
+    """Explanations were flagged that must not be; `records` has them."""
+
+    def __init__(self, message: str, records: tuple[AuditRecord, ...]) -> None:
+        super().__init__(message)
+        self.records = records
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """What an audit found, explanation by explanation.
+
+    Parameters
+    ----------
+    records : tuple of AuditRecord
+        In the order in which explanations were given.
+    about : dict
+        What was asked: rules, purity, confidence, seed and so on.
+    version : str
+        The version of this package.
+    """
+
+    records: tuple[AuditRecord, ...]
+    about: Mapping[str, Any]
+    version: str = __version__
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[AuditRecord]:
+        return iter(self.records)
+
+    def __getitem__(self, index: int) -> AuditRecord:
+        return self.records[index]
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each verdict was given, from the best to the worst."""
+        found = Counter(record.verdict for record in self.records)
+        return {verdict: found[verdict] for verdict in VERDICTS}
+
+    @property
+    def flagged(self) -> tuple[AuditRecord, ...]:
+        """The records with something wrong, the worst first."""
+        bad = [record for record in self.records if record.verdict in FLAGGED]
+        return tuple(sorted(bad, key=lambda record: (-record.severity, record.index)))
+
+    def summary(self) -> str:
+        """A report in words: the counts, then the worst explanations and why."""
+        total = len(self.records)
+        lines = [f"{total - len(self.flagged)} of {total} explanations are not flagged.", ""]
+        lines += [f"{count:>7,}  {verdict}" for verdict, count in self.counts.items() if count]
+        shown = self.flagged[:10]
+        if shown:
+            lines += ["", *(f"#{record.index} {record.verdict}: {record.reason}" for record in shown)]
+        if len(self.flagged) > len(shown):
+            lines.append(f"... and {len(self.flagged) - len(shown)} more (see flagged).")
+        return "\n".join(lines)
+
+    def raise_if(self, *verdicts: str) -> None:
+        """Raise `FlaggedExplanations` if any explanation has one of these verdicts (or is flagged)."""
+        unknown = sorted(set(verdicts) - set(VERDICTS))
+        if unknown:
+            raise InvalidInputError(f"verdicts: {unknown} are none of {list(VERDICTS)}.")
+        wanted = verdicts or FLAGGED
+        bad = tuple(record for record in self.records if record.verdict in wanted)
+        if bad:
+            shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
+            raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row for every explanation."""
+        pandas = require("pandas", "AuditReport.to_frame", extra="pandas")
+        return pandas.DataFrame([_row(record) for record in self.records], columns=COLUMNS)
+
+    def features_frame(self) -> Any:
+        """A pandas DataFrame with a row for every explanation and feature."""
+        pandas = require("pandas", "AuditReport.features_frame", extra="pandas")
+        rows = [row for record in self.records for row in _feature_rows(record)]
+        return pandas.DataFrame(rows, columns=FEATURE_COLUMNS)
+
+    def to_json(self) -> str:
+        """Everything, as JSON."""
+        data = {
+            "version": self.version,
+            "about": dict(self.about),
+            "records": [record.to_dict() for record in self.records],
+        }
+        return json.dumps(data, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> AuditReport:
+        """The report that `to_json` wrote."""
+        data = json.loads(text)
+        records = tuple(AuditRecord.from_dict(record) for record in data["records"])
+        return cls(records, data["about"], data["version"])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the report to a file, whole or not at all; JSON, or the table as CSV or Parquet."""
+        target = Path(path)
+        if target.suffix not in (".json", ".csv", ".parquet"):
+            raise InvalidInputError(f"path: .json, .csv or .parquet is required; got {target.name!r}.")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+        os.close(handle)
+        try:
+            if target.suffix == ".json":
+                Path(name).write_text(self.to_json(), encoding="utf-8")
+            elif target.suffix == ".csv":
+                self.to_frame().to_csv(name, index=False)
+            else:
+                require("pyarrow", "Parquet files", extra="parquet")
+                self.to_frame().to_parquet(name, index=False)
+            os.replace(name, target)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+COLUMNS = [
+    "index",
+    "verdict",
+    "reason",
+    "status",
+    "label",
+    "log10_volume",
+    "volume_fraction",
+    "coverage",
+    "lowest_reach",
+    "lowest_reach_feature",
+    "dishonest_features",
+    "real_failing",
+    "synthetic_failing",
+    "evaluations",
+]
+
+
+def _row(record: AuditRecord) -> dict[str, Any]:
+    region, check = record.region, record.data_check
+    row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
+    row["dishonest_features"] = ", ".join(f.feature for f in record.findings if f.dishonest)
+    row.update(coverage=record.coverage, evaluations=record.evaluations)
+    if check is not None:
+        row.update(real_failing=check.real_rate, synthetic_failing=check.synthetic_rate)
+    if region is not None:
+        explained = region.explained
+        row.update(
+            status=region.status,
+            label=None if explained is None else explained.label_name or explained.label,
+        )
+        if region:
+            shortest = min(range(len(region.names)), key=lambda i: region.reach[i])
+            row.update(
+                log10_volume=region.log10_volume,
+                volume_fraction=region.volume_fraction,
+                lowest_reach=float(region.reach[shortest]),
+                lowest_reach_feature=region.names[shortest],
+            )
+    return row
+
+
+FEATURE_COLUMNS = [
+    "index",
+    "feature",
+    "instance",
+    "weight",
+    "reach",
+    "lower",
+    "upper",
+    "claimed_irrelevant",
+    "dishonest",
+    "failing_lower_bound",
+    "break_below",
+    "break_above",
+]
+
+
+def _feature_rows(record: AuditRecord) -> list[dict[str, Any]]:
+    region = record.region
+    if region is None:
+        return []
+    found = {finding.feature: finding for finding in record.findings}
+    rows = []
+    for i, axis in enumerate(region.domain.axes):
+        finding = found.get(axis.name)
+        value = region.instance[i]
+        row: dict[str, Any] = {
+            "index": record.index,
+            "feature": axis.name,
+            "instance": axis.label(value) if axis.kind == "categorical" else value,
+            "weight": None if region.explained is None else region.explained.weights[i],
+            "claimed_irrelevant": finding is not None,
+            "dishonest": finding is not None and finding.dishonest,
+        }
+        if region:
+            row["reach"] = float(region.reach[i])
+            if axis.kind != "categorical":
+                row.update(lower=float(region.lower[i]), upper=float(region.upper[i]))
+        if finding is not None and finding.dishonest:
+            row.update(
+                failing_lower_bound=finding.failing_lower_bound,
+                break_below=finding.break_below,
+                break_above=finding.break_above,
+            )
+        rows.append(row)
+    return rows

@@ -1,0 +1,300 @@
+"""audit(): many explanations, in parallel, safe against being cut off."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.adapters.request import Request
+from lime_guarantee.arrays import AnyArray
+from lime_guarantee.auditing.checkpoint import Checkpoint
+from lime_guarantee.auditing.explaining import explain_row
+from lime_guarantee.auditing.judge import Rules, judge
+from lime_guarantee.auditing.record import AuditRecord
+from lime_guarantee.auditing.report import AuditReport
+from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError
+from lime_guarantee.optional import require
+from lime_guarantee.tables import as_table, is_frame
+
+CHUNK = 4
+"""Explanations sent to a worker at once: the model travels with them."""
+
+
+def audit(
+    explanations: Sequence[Any] | None = None,
+    *,
+    explainer: Any = None,
+    X: Any = None,
+    predict_fn: Callable[[Any], Any] | None = None,
+    training_data: Any = None,
+    data: Any = None,
+    explain_kwargs: Mapping[str, Any] | None = None,
+    claim_share: float = Rules.claim_share,
+    min_reach: float = Rules.min_reach,
+    min_coverage: float = Rules.min_coverage,
+    error: float = Rules.error,
+    purity: float = 0.99,
+    confidence: float = 0.99,
+    test: str = "auto",
+    tolerance: float | None = None,
+    label: int | str | None = None,
+    bounds: Any = None,
+    search: Any = "balanced",
+    effort: Any = None,
+    max_evaluations: int | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    timeout: float | None = 3_600.0,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> AuditReport:
+    """Audit explanations: which can be trusted, and which cannot, with evidence on both sides.
+
+    Give either `explanations` (of LIME or shap, or `Problem` objects), or an `explainer` and rows `X` that
+    it will explain.
+
+    Parameters
+    ----------
+    explanations : sequence, optional
+        What is to be audited.
+    explainer : object, optional
+        An explainer of LIME or shap; with `X`, it makes the explanations.
+    X : array or DataFrame, optional
+        The rows to explain.
+    predict_fn : callable, optional
+        The model.
+    training_data : array or DataFrame, optional
+        Gives features their range; and, unless `data` is given, the real rows to compare with.
+    data : array or DataFrame, optional
+        Real rows, for the coverage and for the check that real rows are treated as synthetic ones are.
+    explain_kwargs : dict, optional
+        Passed to the explainer with every row.
+    claim_share : float
+        A feature with less than this share of all weight is claimed irrelevant.
+    min_reach : float
+        A claimed-irrelevant feature that reaches less far is looked at closely.
+    min_coverage : float
+        A region that covers less of the data is narrow.
+    error : float
+        The probability that an honest explanation is called dishonest or off-manifold.
+    purity, confidence, test, tolerance, label, bounds, search, effort, max_evaluations
+        As in `guarantee_region`.
+    random_state : int
+        The same integer gives the same report, however many workers there are.
+    n_jobs : int, optional
+        Workers, as joblib counts them. Under ``joblib.parallel_config(backend="dask")``, or Ray's, the
+        cluster does the work.
+    timeout : float or None
+        Seconds that a few explanations may take in a worker before the audit gives up: a cluster that has
+        lost its workers would wait for ever.
+    checkpoint : path, optional
+        A file to which every finished explanation is written; a run that was cut off goes on from there.
+    progress : bool
+        Whether to show a bar (tqdm).
+    **options
+        Options of the adapter, such as ``surrogate=`` for shap.
+
+    Returns
+    -------
+    AuditReport
+    """
+    rows = _checked_input(explanations, explainer, X)
+    rules = Rules(
+        *(
+            _share(n, v)
+            for n, v in zip(
+                ("claim_share", "min_reach", "min_coverage", "error"),
+                (claim_share, min_reach, min_coverage, error),
+                strict=True,
+            )
+        )
+    )
+    real = training_data if data is None else data
+    work = Work(
+        explainer=explainer,
+        explain_kwargs=dict(explain_kwargs or {}),
+        request=Request(
+            explainer=None if X is not None else explainer,
+            predict_fn=predict_fn,
+            training_data=training_data,
+            bounds=bounds,
+            label=label,
+            test=test,
+            tolerance=tolerance,
+            max_evaluations=max_evaluations,
+        ),
+        rules=rules,
+        data=None if real is None else as_table(real).values,
+        options={
+            "purity": purity,
+            "confidence": confidence,
+            "search": search,
+            "effort": effort,
+            "max_evaluations": max_evaluations,
+        },
+        adapter_options=options,
+        makes=X is not None,
+    )
+    about = {
+        "explanations": len(rows),
+        "rows": _fingerprint(X),
+        **asdict(rules),
+        "purity": purity,
+        "confidence": confidence,
+        "test": test,
+        "tolerance": tolerance,
+        "label": label,
+        "search": search if isinstance(search, str) else repr(search),
+        "effort": effort,
+        "max_evaluations": max_evaluations,
+        "random_state": random_state,
+        "options": {key: repr(value) for key, value in options.items()},
+        "explain_kwargs": {key: repr(value) for key, value in work.explain_kwargs.items()},
+    }
+    seeds = np.random.SeedSequence(random_state).spawn(len(rows))
+    keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
+    with keeping as kept, _bar(progress, len(rows)) as bar:
+        records = {} if kept is None else dict(kept.records)
+        bar.update(len(records))
+        tasks = [(i, rows[i], seeds[i]) for i in range(len(rows)) if i not in records]
+        for record in _records(work, tasks, n_jobs, timeout):
+            records[record.index] = record
+            if kept is not None:
+                kept.add(record)
+            bar.update(1)
+    return AuditReport(tuple(records[i] for i in range(len(rows))), about)
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """Everything a worker needs besides the rows themselves."""
+
+    explainer: Any
+    explain_kwargs: dict[str, Any]
+    request: Request
+    rules: Rules
+    data: AnyArray | None
+    options: dict[str, Any]
+    adapter_options: dict[str, Any]
+    makes: bool
+
+    def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
+        """Audit one explanation; a failure is its result, and ends nothing else."""
+        explain_seed, rest = seed.spawn(2)
+        explanation: Any = row
+        request = self.request
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
+                if self.makes:
+                    explanation = explain_row(
+                        self.explainer,
+                        row,
+                        request.predict_fn,
+                        self.explain_kwargs,
+                        request.training_data,
+                        int(explain_seed.generate_state(1)[0]),
+                    )
+                return judge(
+                    explanation,
+                    index,
+                    self.rules,
+                    self.data,
+                    np.random.default_rng(rest),
+                    request,
+                    self.options,
+                    self.adapter_options,
+                )
+        except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
+            said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
+            return AuditRecord(index, "error", said)
+
+    def do_chunk(self, tasks: list[tuple[int, Any, np.random.SeedSequence]]) -> list[AuditRecord]:
+        """Audit a few explanations, without starting more threads or processes inside this one."""
+        from joblib import parallel_config
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1), parallel_config(backend="sequential"):
+            return [self.do(*task) for task in tasks]
+
+
+def _records(
+    work: Work, tasks: list[Any], n_jobs: int | None, timeout: float | None
+) -> Iterator[AuditRecord]:
+    """Finished records, in the order in which they are finished."""
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    if effective_n_jobs(n_jobs) == 1:
+        for task in tasks:
+            yield from work.do_chunk([task])
+        return
+    chunks = [tasks[start : start + CHUNK] for start in range(0, len(tasks), CHUNK)]
+    _check_travels(work)
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", timeout=timeout, batch_size=1)
+    for chunk in parallel(delayed(work.do_chunk)(chunk) for chunk in chunks):
+        yield from chunk
+
+
+def _check_travels(work: Work) -> None:
+    """Refuse what cannot be sent to a worker: some clusters would wait for it for ever."""
+    import cloudpickle
+
+    try:
+        cloudpickle.dumps(work)
+    except Exception as error:
+        raise InvalidInputError(
+            f"n_jobs: the model or the explainer cannot be sent to another process ({type(error).__name__}: "
+            f"{error}). Use n_jobs=1, or define them at the top of a module."
+        ) from error
+
+
+def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -> Any:
+    if (explanations is None) == (X is None):
+        raise InvalidInputError(
+            "explanations: give either explanations, or explainer= and X=, the rows to explain."
+        )
+    if explanations is not None:
+        return explanations
+    if explainer is None:
+        raise InvalidInputError("explainer: it is needed to explain the rows of X=.")
+    return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
+
+
+def _fingerprint(X: Any) -> str:
+    """The same for the same rows; empty where there are none."""
+    if X is None:
+        return ""
+    values = as_table(X).values
+    content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _share(name: str, value: float) -> float:
+    if not 0.0 <= value <= 1.0:
+        raise InvalidInputError(f"{name}: a number from 0 to 1 is required; got {value!r}.")
+    return float(value)
+
+
+def _bar(progress: bool, total: int) -> Any:
+    if not progress:
+        return _NoBar()
+    return require("tqdm.auto", "progress=True", extra="progress").tqdm(total=total, unit=" explanations")
+
+
+class _NoBar:
+    def __enter__(self) -> _NoBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def update(self, count: int) -> None:
+        """Nothing to show."""
