@@ -42,7 +42,7 @@ def _reseeded(explainer: Any, seed: int) -> Any:
         if getattr(fresh, part, None) is not None:
             setattr(fresh, part, copy.copy(getattr(fresh, part)))
     state = np.random.RandomState(seed)
-    for owner in (fresh, getattr(fresh, "base", None), getattr(fresh, "discretizer", None)):
+    for owner in filter(None, (fresh, getattr(fresh, "base", None), getattr(fresh, "discretizer", None))):
         if hasattr(owner, "random_state"):
             owner.random_state = state
     return fresh
