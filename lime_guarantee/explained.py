@@ -82,13 +82,14 @@ class Explained:
         about = "" if self.label_name is None else f" for {self.label_name!r}"
         return (
             f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
-            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better explanation; "
-            f"tolerance={_above(self.gap):.4g} or more; or test='change', which compares changes from the "
-            "instance on, as the bar chart shows them, and leaves the intercept out."
+            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better "
+            f"explanation; tolerance={_above(self.gap):.4g} or more; or test='change', which compares "
+            "changes from the instance on, as the bar chart shows them, and leaves the intercept out."
         )
 
 
 def _above(gap: float) -> float:
     """A round number above the gap."""
     step = 10.0 ** np.floor(np.log10(gap)) / 10 if gap > 0 else 0.01
-    return float(np.floor(gap / step) + 1) * step
+    above = float(np.floor(gap / step) + 1) * step
+    return above if above - gap > step / 1000 else above + step  # rounding may have taken the gap itself

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -86,7 +87,12 @@ def guarantee_region(
     """
     request = Request(explainer, predict_fn, instance, training_data, bounds, label, test, tolerance)
     subject = subject_of(explanation, request, **options)
-    if max_evaluations is not None:
+    if isinstance(max_evaluations, numbers.Integral) and max_evaluations > 0:
+        if max_evaluations <= subject.evaluations:
+            raise InvalidInputError(
+                f"max_evaluations: at least {subject.evaluations + 1} are needed to compare model and "
+                f"explanation at the instance; got {max_evaluations}."
+            )
         max_evaluations -= subject.evaluations
     region = find_region(
         subject.problem.faithful,
