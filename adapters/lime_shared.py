@@ -70,6 +70,14 @@ def read(explanation: Any, label: int | str | None, test: str, class_names: Sequ
     return _read_keys(explanation, own, (keys[own],), (own,))
 
 
+def read_last(explanation: Any) -> Reading:
+    """Read what an explanation says about the label explained last, whose value LIME always keeps."""
+    if getattr(explanation, "mode", "classification") == "regression":
+        return _read_keys(explanation, None, (explanation.dummy_label,), None)
+    key = list(explanation.local_exp)[-1]
+    return _read_keys(explanation, int(key), (key,), (int(key),))
+
+
 def _chosen_label(
     label: int | str | None,
     keys: dict[int, Any],
@@ -98,7 +106,7 @@ def _chosen_label(
 def _read_keys(
     explanation: Any, label: int | None, keys: tuple[Any, ...], columns: tuple[int, ...] | None
 ) -> Reading:
-    pairs = [dict(_checked_pairs(explanation.local_exp[key])) for key in keys]
+    pairs = [_weight_of(explanation.local_exp[key]) for key in keys]
     features = np.array(sorted(set().union(*pairs)), dtype=np.int64)
     return Reading(
         label=label,
@@ -112,14 +120,18 @@ def _read_keys(
     )
 
 
-def _checked_pairs(pairs: Any) -> list[tuple[int, float]]:
+def _weight_of(pairs: Any) -> dict[int, float]:
+    """The weight of every feature; where LIME lists one more than once (short sparse rows), the sum."""
     if any(np.size(weight) != 1 for _, weight in pairs):
         raise InvalidInputError(
             "explanation: a feature has several weights, so LIME could not read its own regressor "
             "(SVR(kernel='linear') and others keep their weights in two dimensions). Explain with another "
             "model_regressor, such as LIME's default."
         )
-    return [(int(feature), float(np.ravel(weight)[0])) for feature, weight in pairs]
+    weights: dict[int, float] = {}
+    for feature, weight in pairs:
+        weights[int(feature)] = weights.get(int(feature), 0.0) + float(np.ravel(weight)[0])
+    return weights
 
 
 def check_reading(explanation: Any, reading: Reading, surrogate: Predictor, instance: AnyArray) -> None:

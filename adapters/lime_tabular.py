@@ -76,7 +76,8 @@ def read_explainer(explainer: Any, spans: Mapping[int, Span] | None = None) -> F
             edges[i] = _edges(discretizer, i, names[i])
             lows, highs = discretizer.mins[i], discretizer.maxs[i]
             known[i] = Span(float(lows[0]), float(highs[-1]))
-            if any(low == high != 0 for low, high in zip(lows, highs, strict=True)):
+            filled = [int(k) for k in explainer.feature_values[i]]  # LIME draws from no other bin
+            if any(lows[k] == highs[k] != 0 for k in filled):
                 degenerate.append(names[i])
     steps = getattr(explainer, "n_timesteps", None)
     return Facts(
@@ -138,34 +139,36 @@ def adapt(explanation: Any, request: Request) -> Subject:
         raw = np.asarray(raw).T.reshape(-1)
     class_names = getattr(explanation, "class_names", None)
     reading = lime_shared.read(explanation, request.label, request.test, class_names)
-    regression = reading.label is None
-    if hasattr(raw, "tocsr"):
+    last = lime_shared.read_last(explanation)
+    regression, sparse = reading.label is None, hasattr(raw, "tocsr")
+    if sparse:
         instance, columns = _sparse_row(raw, len(facts.names))
         facts = _only(facts, columns)
-        reading = _kept_features(reading, columns)
+        reading, last = _kept_features(reading, columns), _kept_features(last, columns)
         predict_fn = SparseModel(predict_fn, columns, raw.shape[1])
         request.notes.append(
             f"The instance is sparse: only the {columns.size} features that are not 0 vary, as in LIME."
         )
-        surrogate = _surrogate(reading, instance, facts, multiplied=True)
     else:
         instance = _dense_row(explanation, raw, facts)
-        surrogate = _surrogate(reading, instance, facts, multiplied=False)
-        predict_fn = _with_frames(predict_fn, facts, request.training_data)
+        predict_fn = _with_frames(predict_fn, instance, request.training_data)
+    surrogate, of_last = (_surrogate(part, instance, facts, multiplied=sparse) for part in (reading, last))
     lime_shared.check_reading(explanation, reading, surrogate, instance)
+    lime_shared.check_reading(explanation, last, of_last, instance)
     if facts.degenerate:
         request.warn(
             "LIME samples the value 0 in a bin that has a single value, so it learnt little about: "
             f"{', '.join(facts.degenerate)}."
         )
     names = None if regression else class_names
+    single = regression or len(explanation.predict_proba) == 1  # a model with one column was explained
     return Sides(
         kind="lime tabular",
         space="features",
         label=reading.label,
         label_name=None if names is None or reading.label is None else str(names[reading.label]),
         weights=reading.weight_of_features(instance.size),
-        model=Outputs(predict_fn, reading.columns),
+        model=Outputs(predict_fn, None if single else reading.columns),
         surrogate=surrogate,
         instance=instance,
         domain=_domain(facts, instance, request),
@@ -283,13 +286,17 @@ def _held(facts: Facts, feature: int, value: float) -> tuple[float, float]:
     return float(above), float(edges[place] if place < edges.size else np.inf)
 
 
-def _with_frames(predict_fn: Any, facts: Facts, training_data: Any) -> Any:
+def _with_frames(predict_fn: Any, instance: FloatArray, training_data: Any) -> Any:
     """Ask an estimator that was fitted on a DataFrame with one."""
-    columns = fitted_on_frame(predict_fn, len(facts.names))
+    columns = fitted_on_frame(predict_fn, instance.size)
     if columns is None:
         return predict_fn
     kinds = training_data.dtypes if is_frame(training_data) else ()
-    whole = [columns[i] for i, kind in enumerate(kinds) if getattr(kind, "kind", "O") in "iu"]
+    whole = [
+        columns[i]
+        for i, kind in enumerate(kinds)
+        if getattr(kind, "kind", "O") in "iu" and instance[i] == np.round(instance[i])
+    ]
     return FrameModel(predict_fn, columns, whole)
 
 
@@ -297,6 +304,12 @@ def _domain(facts: Facts, instance: FloatArray, request: Request) -> Domain:
     """Range and kind of every feature; what has to be guessed is said."""
     guessed: list[str] = []
     axes = [_axis(facts, i, instance, guessed) for i in range(instance.size)]
+    unseen = [facts.names[i] for i, codes in facts.codes.items() if instance[i] not in codes]
+    if unseen:
+        request.notes.append(
+            "The instance's category is not among those of the training data, and was added to them: "
+            f"{', '.join(unseen)}."
+        )
     if guessed:
         centre = "the instance" if facts.around_instance else "the mean"
         shown = ", ".join(guessed[:5]) + (f" and {len(guessed) - 5} more" if len(guessed) > 5 else "")
@@ -312,9 +325,10 @@ def _axis(facts: Facts, i: int, instance: FloatArray, guessed: list[str]) -> Axi
     if np.isnan(value):  # a missing value is no number to move: it stays missing
         return categorical_axis(name, (value,))
     if i in facts.codes:
+        codes = facts.codes[i] if value in facts.codes[i] else (*facts.codes[i], value)
         called = facts.code_names.get(i)
-        labels = () if called is None else [_code_label(code, called) for code in facts.codes[i]]
-        return categorical_axis(name, facts.codes[i], labels)
+        labels = () if called is None else [_code_label(code, called) for code in codes]
+        return categorical_axis(name, codes, labels)
     span = facts.spans.get(i)
     if span is None:
         guessed.append(name)

@@ -10,7 +10,7 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.domain import Domain
 from lime_guarantee.engine.oracle import BATCH_ROWS
-from lime_guarantee.errors import InconsistentModelError, InvalidInputError, ModelError
+from lime_guarantee.errors import GuaranteeError, InconsistentModelError, InvalidInputError, ModelError
 from lime_guarantee.explained import Explained, Space, TestName
 from lime_guarantee.problem import Predictor, Problem
 
@@ -67,10 +67,10 @@ class Sides:
     def subject(self, request: Request) -> Subject:
         """Compare both at the instance, choose the rule, and make a subject of them."""
         row = self.instance[np.newaxis]
-        model = _numbers(self.model(row))
+        model = self._asked()
         surrogate = _numbers(self.surrogate(row))
         if self.seen is not None and not _same(model, _numbers(self.seen)):
-            self._refuse(model, _numbers(self.seen), _numbers(self.model(row)))
+            self._refuse(model, _numbers(self.seen), self._asked())
         explained = Explained(
             kind=self.kind,
             space=self.space,
@@ -92,6 +92,19 @@ class Sides:
             self.batch_rows,
             self.rows_each,
         )
+
+    def _asked(self) -> tuple[float, ...]:
+        """What the model says about the instance."""
+        missing = [name for name, v in zip(self.domain.names, self.instance, strict=True) if np.isnan(v)]
+        try:
+            return _numbers(self.model(self.instance[np.newaxis]))
+        except Exception as error:
+            if isinstance(error, GuaranteeError) and not missing:
+                raise
+            raise ModelError(
+                f"the model, asked about the instance, raised {type(error).__name__}: {error}"
+                + (f" The instance has no value (NaN) for: {', '.join(missing)}." if missing else "")
+            ) from error
 
     def _refuse(self, now: tuple[float, ...], then: tuple[float, ...], again: tuple[float, ...]) -> None:
         if not _same(now, again):

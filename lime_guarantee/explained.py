@@ -91,4 +91,5 @@ class Explained:
 def _above(gap: float) -> float:
     """A round number above the gap."""
     step = 10.0 ** np.floor(np.log10(gap)) / 10 if gap > 0 else 0.01
-    return float(np.floor(gap / step) + 1) * step
+    above = float(np.floor(gap / step) + 1) * step
+    return above if above - gap > step / 1000 else above + step  # rounding may have taken the gap itself

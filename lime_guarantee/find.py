@@ -202,7 +202,7 @@ def _best_certified(
     except EvaluationLimitError:
         if best is None:
             reason = (
-                f"the limit of {oracle.max_evaluations:,} evaluations came before a box was certified "
+                "the limit on evaluations came before a box was certified "
                 f"({certifier.budget.attempts} tried). Allow more with max_evaluations=."
             )
     return best, reason

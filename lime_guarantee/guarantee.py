@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -105,7 +106,13 @@ def region_of_subject(
     subject: Subject, *, max_evaluations: int | None = None, batch_rows: int | None = None, **options: Any
 ) -> GuaranteeRegion:
     """The region of an explanation that was adapted; the options are those of `find_region`."""
-    if max_evaluations is not None:
+    if isinstance(max_evaluations, numbers.Integral) and max_evaluations > 0:
+        least = subject.evaluations + subject.rows_each
+        if max_evaluations < least:
+            raise InvalidInputError(
+                f"max_evaluations: at least {least} are needed to compare model and explanation at the "
+                f"instance; got {max_evaluations}."
+            )
         max_evaluations = (max_evaluations - subject.evaluations) // subject.rows_each
     region = find_region(
         subject.problem.faithful,

@@ -129,7 +129,7 @@ def test_the_report_gives_the_answer_first():
     )
     assert any("colour" in line and "blue" in line for line in lines)
     assert f"{region.certificate.draws:,} fresh draws" in str(region)
-    assert "Uncertified: the limit of 10 evaluations" in str(find("disc", max_evaluations=10))
+    assert "Uncertified: the limit on evaluations" in str(find("disc", max_evaluations=10))
 
 
 def test_a_report_never_says_more_than_is_certified():
