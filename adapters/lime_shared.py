@@ -140,7 +140,7 @@ def check_reading(explanation: Any, reading: Reading, surrogate: Predictor, inst
             if not abs(value - theirs) <= MISREAD * (1 + abs(theirs)):
                 raise InvalidInputError(
                     f"explanation: its weights give {value:.6g} at the instance, but LIME's own regressor "
-                    f"gave {theirs:.6g}. Either this is another instance or explainer than the one explained, "
-                    "or the model_regressor is not linear in its weights (PoissonRegressor has a logarithmic "
-                    "link)."
+                    f"gave {theirs:.6g}. Either this is another instance or explainer than the one "
+                    "explained, or the model_regressor is not linear in its weights (PoissonRegressor has a "
+                    "logarithmic link)."
                 )

@@ -82,9 +82,9 @@ class Explained:
         about = "" if self.label_name is None else f" for {self.label_name!r}"
         return (
             f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
-            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better explanation; "
-            f"tolerance={_above(self.gap):.4g} or more; or test='change', which compares changes from the "
-            "instance on, as the bar chart shows them, and leaves the intercept out."
+            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better "
+            f"explanation; tolerance={_above(self.gap):.4g} or more; or test='change', which compares "
+            "changes from the instance on, as the bar chart shows them, and leaves the intercept out."
         )
 
 
