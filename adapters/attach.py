@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -30,13 +29,24 @@ class Library:
     explanation_module: str
     explanation: str
     adapter: str
+    parameters: tuple[str, ...]
+    """The first parameters of its `explain_instance`, in order: all that an adapter may want to remember."""
     learns: bool = False
     """Whether the explainer is made from training data, whose span is worth remembering."""
 
-    def capture(self, explainer: Any, arguments: Mapping[str, Any], spans: dict[int, Span] | None) -> Context:
-        """What to remember of a call of the explainer."""
+    def remember(
+        self,
+        explanation: Any,
+        explainer: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        spans: dict[int, Span] | None,
+    ) -> None:
+        """Let an explanation carry what it was made from: the arguments of the explainer's call."""
+        # By position, not by signature: a subclass or another patch may take (*args, **kwargs).
+        arguments = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
         context: Context = import_module(self.adapter).capture(explainer, arguments, spans)
-        return context
+        context.attach(explanation)
 
     @property
     def explainer_class(self) -> Any:
@@ -56,7 +66,16 @@ LIBRARIES = (
         "lime.explanation",
         "Explanation",
         "lime_guarantee.adapters.lime_tabular",
+        ("data_row", "predict_fn"),
         learns=True,
+    ),
+    Library(
+        "lime.lime_tabular",
+        "RecurrentTabularExplainer",
+        "lime.explanation",
+        "Explanation",
+        "lime_guarantee.adapters.lime_tabular",
+        ("data_row", "classifier_fn"),
     ),
     Library(
         "lime.lime_text",
@@ -64,6 +83,7 @@ LIBRARIES = (
         "lime.explanation",
         "Explanation",
         "lime_guarantee.adapters.lime_text",
+        ("text_instance", "classifier_fn"),
     ),
     Library(
         "lime.lime_image",
@@ -71,6 +91,7 @@ LIBRARIES = (
         "lime.lime_image",
         "ImageExplanation",
         "lime_guarantee.adapters.lime_image",
+        ("image", "classifier_fn", "labels", "hide_color"),
     ),
 )
 
@@ -105,6 +126,8 @@ def wrap(explainer: Any, *, training_data: Any = None) -> WrappedExplainer:
     WrappedExplainer
         Use it like the explainer itself.
     """
+    if isinstance(explainer, WrappedExplainer):
+        return explainer if training_data is None else wrap(explainer._explainer, training_data=training_data)
     names = {f"{c.__module__}.{c.__qualname__}" for c in type(explainer).__mro__}
     for library in LIBRARIES:
         if f"{library.module}.{library.explainer}" in names:
@@ -123,17 +146,13 @@ class WrappedExplainer:
     """An explainer that remembers what its explanations lose. Made by `wrap`."""
 
     def __init__(self, explainer: Any, library: Library, spans: dict[int, Span] | None) -> None:
-        self._explainer = explainer
-        self._library = library
-        self._seen = spans
+        vars(self).update(_explainer=explainer, _library=library, _seen=spans)
 
     def explain_instance(self, *args: Any, **kwargs: Any) -> Any:
         """Explain, as the explainer does."""
-        explain = self._explainer.explain_instance
-        arguments = _arguments(explain, args, kwargs)
-        explanation = explain(*args, **kwargs)
+        explanation = self._explainer.explain_instance(*args, **kwargs)
         seen = self._seen if self._seen is not None else _spans.get(self._explainer)
-        self._library.capture(self._explainer, arguments, seen).attach(explanation)
+        self._library.remember(explanation, self._explainer, args, kwargs, seen)
         explanation.__class__ = subclass_with_method(self._library.explanation)
         return explanation
 
@@ -141,6 +160,9 @@ class WrappedExplainer:
         if name.startswith("__"):  # asked for while copying or unpickling, before there is an explainer
             raise AttributeError(name)
         return getattr(self._explainer, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._explainer, name, value)
 
     def __repr__(self) -> str:
         return f"wrap({self._explainer!r})"
@@ -181,18 +203,21 @@ def install() -> Installation:
     with _lock:
         if _patches:
             return Installation(ours=False)
-        there = [library for library in LIBRARIES if _is_there(library)]
+        there = [
+            (library, library.explainer_class, library.explanation_class)
+            for library in LIBRARIES
+            if _is_there(library)
+        ]
         if not there:
             raise ModuleNotFoundError(
                 "install() found no explanation library. Install one with: pip install 'lime-guarantee[lime]'"
             )
-        for library in there:
-            explainer = library.explainer_class
+        for library, explainer, explanation in there:
             _patch(explainer, "explain_instance", _remembering(explainer.explain_instance, library))
             if library.learns:
                 _patch(explainer, "__init__", _noting_span(explainer.__init__))
-            if (library.explanation_class, METHOD) not in _patches:
-                _patch(library.explanation_class, METHOD, guarantee_region)
+            if (explanation, METHOD) not in _patches:
+                _patch(explanation, METHOD, guarantee_region)
         return Installation(ours=True)
 
 
@@ -253,8 +278,7 @@ def _remembering(original: Callable[..., Any], library: Library) -> Callable[...
     def explain_instance(self: Any, *args: Any, **kwargs: Any) -> Any:
         explanation = original(self, *args, **kwargs)
         if is_installed():
-            arguments = _arguments(original, (self, *args), kwargs)
-            library.capture(self, arguments, _spans.get(self)).attach(explanation)
+            library.remember(explanation, self, args, kwargs, _spans.get(self))
         return explanation
 
     return explain_instance
@@ -266,18 +290,7 @@ def _noting_span(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         original(self, *args, **kwargs)
-        if is_installed():
-            arguments = _arguments(original, (self, *args), kwargs)
-            if not arguments.get("training_data_stats"):
-                _spans[self] = span_of(arguments["training_data"])
+        if is_installed() and not self.training_data_stats:
+            _spans[self] = span_of(args[0] if args else kwargs["training_data"])
 
     return __init__
-
-
-def _arguments(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The arguments of a call by name, defaults included."""
-    bound = inspect.signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.arguments

@@ -26,7 +26,7 @@ AS_EXPLAINED = "as explained"
 
 def capture(explainer: Any, arguments: Mapping[str, Any], spans: Any) -> Context:  # noqa: ARG001
     """What to remember when an explainer is asked to explain."""
-    return Context(arguments["classifier_fn"], options={"hide_color": arguments["hide_color"]})
+    return Context(arguments.get("classifier_fn"), options={"hide_color": arguments.get("hide_color")})
 
 
 def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) -> Subject:

@@ -113,8 +113,12 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 def capture(explainer: Any, arguments: Mapping[str, Any], spans: Mapping[int, Span] | None) -> Context:
     """What to remember when an explainer is asked to explain."""
     predict_fn = arguments.get("predict_fn", arguments.get("classifier_fn"))
-    row = arguments["data_row"]
-    return Context(predict_fn, row.copy() if hasattr(row, "copy") else row, read_explainer(explainer, spans))
+    row = arguments.get("data_row")
+    try:
+        facts: Facts | str = read_explainer(explainer, spans)
+    except InvalidInputError as error:  # explaining goes on as ever; the region, if asked for, is refused
+        facts = str(error)
+    return Context(predict_fn, row.copy() if hasattr(row, "copy") else row, facts)
 
 
 def adapt(explanation: Any, request: Request) -> Subject:
@@ -180,6 +184,8 @@ class Recurrent:
 def _facts(request: Request) -> Facts:
     if request.explainer is not None:
         facts = read_explainer(request.explainer)
+    elif isinstance(request.facts, str):
+        raise InvalidInputError(request.facts)
     elif request.facts is not None:
         facts = request.facts
     else:

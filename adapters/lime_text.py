@@ -21,7 +21,7 @@ from .subject import Sides
 
 def capture(explainer: Any, arguments: Mapping[str, Any], spans: Any) -> Context:  # noqa: ARG001
     """What to remember when an explainer is asked to explain."""
-    return Context(arguments["classifier_fn"])
+    return Context(arguments.get("classifier_fn"))
 
 
 def adapt(explanation: Any, request: Request) -> Subject:
