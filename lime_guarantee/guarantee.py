@@ -15,7 +15,7 @@ from lime_guarantee.engine.balanced import Effort
 from lime_guarantee.engine.certify import CertifierName
 from lime_guarantee.engine.search import Search
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.find import find_region
+from lime_guarantee.find import check_count, find_region
 from lime_guarantee.progress import Progress
 from lime_guarantee.region import GuaranteeRegion
 
@@ -84,9 +84,16 @@ def guarantee_region(
         Truthy if it is certified. If the explanation misses the model at the instance itself, its status is
         "unfaithful" and its reason tells by how much, and the ways out.
     """
+    if max_evaluations is not None:
+        check_count("max_evaluations", max_evaluations, "a positive integer or None")
     request = Request(explainer, predict_fn, instance, training_data, bounds, label, test, tolerance)
     subject = subject_of(explanation, request, **options)
     if max_evaluations is not None:
+        if max_evaluations <= subject.evaluations:
+            raise InvalidInputError(
+                f"max_evaluations: more than {subject.evaluations} is required, which a look at the instance "
+                f"takes; got {max_evaluations}."
+            )
         max_evaluations -= subject.evaluations
     region = find_region(
         subject.problem.faithful,

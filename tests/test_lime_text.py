@@ -260,6 +260,14 @@ def test_a_region_round_trips_through_json(test):
     assert str(again) == str(region)
 
 
+def test_numbers_of_numpy_do_not_keep_a_region_from_json():
+    model = classifier("bad", "good").predict_proba
+    explanation, _ = explain(TEXT, model, call={"labels": (np.int64(1),)})
+    options = {**QUICK, "tolerance": np.float32(0.3), "purity": np.float32(0.9), "random_state": np.int64(0)}
+    region = guarantee_region(explanation, predict_fn=model, label=np.int32(1), **options)
+    assert GuaranteeRegion.from_json(region.to_json()) == region
+
+
 def test_words_with_markup_and_line_breaks_survive():
     model = classifier("bad", "good").predict_proba
     text = "<b>good</b>|line\nbreak|<script>alert('bad')</script>|plot\t\u2028#1|plot\t\u2028#1"
