@@ -239,14 +239,13 @@ def test_columns_that_hide_nothing_stay_and_are_warned_about():
 
 def test_batches_take_little_memory_and_are_whole(monkeypatch):
     image = picture()
-    monkeypatch.setattr(lime_image, "BATCH_BYTES", 40 * image.nbytes)
+    monkeypatch.setattr(lime_image, "BATCH_BYTES", 10 * image.nbytes)
     model = Recorder(scores)
     explanation, _ = explain(image, model, wrapped=True)
     model.batches.clear()
     region = explanation.guarantee_region(**QUICK)
     sizes = [len(batch) for batch in model.batches]
-    assert max(sizes) <= 40
-    assert sum(batch.nbytes for batch in model.batches) <= 40 * image.nbytes * len(sizes)
+    assert 5 < max(sizes) <= 10
     assert region.calls == len(sizes)
     model.batches.clear()
     explanation.guarantee_region(**QUICK, batch_rows=7)

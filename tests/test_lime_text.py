@@ -42,6 +42,7 @@ CONFIGURATIONS = {
     "characters with a mask": {"char_level": True, "bow": False, "mask_string": "_"},
     "split at blanks": {"split_expression": r"\s+"},
     "split at blanks, each on its own": {"split_expression": r"\s+", "bow": False},
+    "split with a group, which LIME repeats": {"split_expression": r"(\s|,)+"},
     "a tokenizer": {"split_expression": words_of},
     "a tokenizer, each on its own": {"split_expression": words_of, "bow": False},
     "lasso path": {"feature_selection": "lasso_path"},
