@@ -51,12 +51,16 @@ def find_adapter(explanation: Any) -> Adapter:
             return others[name].load()  # type: ignore[no-any-return]
     known = ", ".join([*BUILT_IN, *others])
     raise InvalidInputError(
-        f"explanation: there is no adapter for {_class_names(explanation)[0]}. Supported are explanations of "
+        f"explanation: there is no adapter for {_name(type(explanation))}. Supported are explanations of "
         f"{known}. For any other kind, give model and surrogate to `find_region`, or write an adapter: a "
         f"function, registered as an entry point of the group {GROUP!r} (the README shows how)."
     )
 
 
 def _class_names(thing: Any) -> list[str]:
-    """The qualified names of an object's classes, its own first."""
-    return [f"{c.__module__}.{c.__qualname__}" for c in type(thing).__mro__[:-1]]
+    """The qualified names of an object's classes, its own first; all but `object`."""
+    return [_name(kind) for kind in type(thing).__mro__[:-1]]
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

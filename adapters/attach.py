@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -33,10 +32,12 @@ class Kind:
     explanation_module, explanation : str
         Where the class of what it returns is.
     adapter : str
-        Has ``capture``, what to remember of a `Call`; and, if something is worth noting about how the
-        explainer was made, ``note_arguments`` and ``note_data``.
-    notes : bool
-        Whether that is so.
+        Has ``capture``, what to remember of a `Call`; and, where explainers are made from something worth
+        remembering, ``note_source`` and ``note_data``.
+    parameters : tuple of str
+        The method's first parameters, in order: all that an adapter may want to remember.
+    made_from : str
+        The first parameter of its ``__init__``, if that is worth remembering.
     needs : str
         A package that is needed besides the library itself, and not always there.
     """
@@ -47,7 +48,8 @@ class Kind:
     explanation_module: str
     explanation: str
     adapter: str
-    notes: bool = False
+    parameters: tuple[str, ...] = ()
+    made_from: str = ""
     needs: str = ""
 
     @property
@@ -72,25 +74,40 @@ class Kind:
         classes = type(explainer).__mro__
         return any(c.__name__ == self.explainer and c.__module__.split(".")[0] == package for c in classes)
 
-    def remember(self, explainer: Any, arguments: Mapping[str, Any], noted: Any, explanation: Any) -> None:
-        """Let an explanation carry what it would lose."""
+    def remember(
+        self,
+        explanation: Any,
+        explainer: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        noted: Any,
+    ) -> None:
+        """Let an explanation carry what it was made from: the arguments of the explainer's call."""
         if isinstance(explanation, self.explanation_class):
+            # By position, not by signature: a subclass or another patch may take (*args, **kwargs).
+            arguments = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
             call = Call(explainer, arguments, noted, explanation)
             import_module(self.adapter).capture(call).attach(explanation)
 
 
 def _lime(
-    module: str, explainer: str, explanation: str, adapter: str, *, notes: bool, needs: str = ""
+    module: str,
+    explainer: str,
+    explanation: str,
+    adapter: str,
+    parameters: tuple[str, ...],
+    *,
+    made_from: str = "",
+    needs: str = "",
 ) -> Kind:
     home, _, name = explanation.rpartition(".")
-    return Kind(
-        module, explainer, "explain_instance", home, name, f"lime_guarantee.adapters.{adapter}", notes, needs
-    )
+    adapter = f"lime_guarantee.adapters.{adapter}"
+    return Kind(module, explainer, "explain_instance", home, name, adapter, parameters, made_from, needs)
 
 
 def _shap(explainer: str) -> Kind:
     adapter = "lime_guarantee.adapters.shap_facts"
-    return Kind("shap.explainers", explainer, "__call__", "shap", "Explanation", adapter, notes=True)
+    return Kind("shap.explainers", explainer, "__call__", "shap", "Explanation", adapter, made_from="model")
 
 
 KINDS = (
@@ -99,15 +116,29 @@ KINDS = (
         "LimeTabularExplainer",
         "lime.explanation.Explanation",
         "lime_tabular",
-        notes=True,
+        ("data_row", "predict_fn"),
+        made_from="training_data",
     ),
-    _lime("lime.lime_text", "LimeTextExplainer", "lime.explanation.Explanation", "lime_text", notes=False),
+    _lime(
+        "lime.lime_tabular",
+        "RecurrentTabularExplainer",
+        "lime.explanation.Explanation",
+        "lime_tabular",
+        ("data_row", "classifier_fn"),
+    ),
+    _lime(
+        "lime.lime_text",
+        "LimeTextExplainer",
+        "lime.explanation.Explanation",
+        "lime_text",
+        ("text_instance", "classifier_fn"),
+    ),
     _lime(
         "lime.lime_image",
         "LimeImageExplainer",
         "lime.lime_image.ImageExplanation",
         "lime_image",
-        notes=False,
+        ("image", "classifier_fn", "labels", "hide_color"),
         needs="skimage",
     ),
     # Every shap explainer that has a __call__ of its own; the last one is the base of the others.
@@ -125,7 +156,7 @@ KINDS = (
         "shap",
         "Explanation",
         "lime_guarantee.adapters.shap_facts",
-        notes=True,
+        made_from="model",
     ),
 )
 
@@ -161,6 +192,10 @@ def wrap(
     WrappedExplainer
         Use it like the explainer itself.
     """
+    if isinstance(explainer, WrappedExplainer):
+        if training_data is None and predict_fn is None:
+            return explainer
+        explainer = explainer._explainer
     kind = next((kind for kind in KINDS if kind.made(explainer)), None)
     if kind is None:
         supported = ", ".join(f"{kind.module}.{kind.explainer}" for kind in KINDS)
@@ -169,7 +204,7 @@ def wrap(
             f"Supported are {supported}. For others, call guarantee_region(explanation, ...) or find_region."
         )
     noted = None
-    if training_data is not None and kind.notes:
+    if training_data is not None and kind.made_from:
         noted = import_module(kind.adapter).note_data(training_data, explainer)
     return WrappedExplainer(explainer, kind, noted, predict_fn)
 
@@ -180,24 +215,19 @@ class WrappedExplainer:
     def __init__(
         self, explainer: Any, kind: Kind, noted: Any, predict_fn: Callable[[Any], Any] | None
     ) -> None:
-        self._explainer = explainer
-        self._kind = kind
-        self._seen = noted
-        self._predict_fn = predict_fn
+        vars(self).update(_explainer=explainer, _kind=kind, _seen=noted, _predict_fn=predict_fn)
 
     def explain_instance(self, *args: Any, **kwargs: Any) -> Any:
         """Explain, as LIME's explainers do."""
-        return self._explained(self._explainer.explain_instance, args, kwargs)
+        return self._remembered(self._explainer.explain_instance(*args, **kwargs), args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Explain, as shap's explainers do."""
-        return self._explained(self._explainer, args, kwargs)
+        return self._remembered(self._explainer(*args, **kwargs), args, kwargs)
 
-    def _explained(self, explain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        arguments = _arguments(explain, args, kwargs)
-        explanation = explain(*args, **kwargs)
+    def _remembered(self, explanation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         seen = self._seen if self._seen is not None else _noted.get(self._explainer)
-        self._kind.remember(self._explainer, arguments, seen, explanation)
+        self._kind.remember(explanation, self._explainer, args, kwargs, seen)
         context = getattr(explanation, CONTEXT, None)
         if context is not None:
             context.predict_fn = self._predict_fn or context.predict_fn
@@ -208,6 +238,9 @@ class WrappedExplainer:
         if name.startswith("__"):  # asked for while copying or unpickling, before there is an explainer
             raise AttributeError(name)
         return getattr(self._explainer, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._explainer, name, value)
 
     def __repr__(self) -> str:
         return f"wrap({self._explainer!r})"
@@ -250,16 +283,15 @@ def install() -> Installation:
     with _lock:
         if _patches:
             return Installation(ours=False)
-        there = [kind for kind in KINDS if kind.is_there]
+        there = [(kind, kind.explainer_class, kind.explanation_class) for kind in KINDS if kind.is_there]
         if not there:
             raise ModuleNotFoundError(
                 "install() found no explanation library. Install one with: pip install "
                 "'lime-guarantee[lime]' or 'lime-guarantee[shap]'"
             )
-        for kind in there:
-            explainer, explanation = kind.explainer_class, kind.explanation_class
+        for kind, explainer, explanation in there:
             _patch(explainer, kind.method, _remembering(vars(explainer)[kind.method], kind))
-            if kind.notes and "__init__" in vars(explainer):
+            if kind.made_from and "__init__" in vars(explainer):
                 _patch(explainer, "__init__", _noting(explainer.__init__, kind))
             if (explanation, METHOD) not in _patches:
                 _patch(explanation, METHOD, guarantee_region)
@@ -320,7 +352,7 @@ def _remembering(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]
     def explain(self: Any, *args: Any, **kwargs: Any) -> Any:
         explanation = original(self, *args, **kwargs)
         if is_installed():
-            kind.remember(self, _arguments(original, (self, *args), kwargs), _noted.get(self), explanation)
+            kind.remember(explanation, self, args, kwargs, _noted.get(self))
         return explanation
 
     return explain
@@ -333,8 +365,8 @@ def _noting(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         original(self, *args, **kwargs)
         if is_installed():
-            arguments = _arguments(original, (self, *args), kwargs)
-            _noted[self] = import_module(kind.adapter).note_arguments(arguments)
+            source = args[0] if args else kwargs.get(kind.made_from)
+            _noted[self] = import_module(kind.adapter).note_source(self, source)
 
     return __init__
 
@@ -352,12 +384,3 @@ def _copying(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return copied
 
     return __copy__
-
-
-def _arguments(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The arguments of a call by name, defaults included."""
-    bound = inspect.signature(function).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound.arguments

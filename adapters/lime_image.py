@@ -25,8 +25,8 @@ AS_EXPLAINED = "as explained"
 
 def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
-    hide_color = call.arguments["hide_color"]
-    return Context(call.arguments["classifier_fn"], options={"hide_color": hide_color})
+    hide_color = call.arguments.get("hide_color")
+    return Context(call.arguments.get("classifier_fn"), options={"hide_color": hide_color})
 
 
 def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) -> Subject:

@@ -114,14 +114,17 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
     predict_fn = call.arguments.get("predict_fn", call.arguments.get("classifier_fn"))
-    row = call.arguments["data_row"]
-    facts = read_explainer(call.explainer, call.noted)
+    row: Any = call.arguments.get("data_row")
+    try:
+        facts: Facts | str = read_explainer(call.explainer, call.noted)
+    except InvalidInputError as error:  # explaining goes on as ever; the region, if asked for, is refused
+        facts = str(error)
     return Context(predict_fn, row.copy() if hasattr(row, "copy") else row, facts)
 
 
-def note_arguments(arguments: Mapping[str, Any]) -> dict[int, Span] | None:
-    """What to remember of the arguments that an explainer was made with."""
-    return None if arguments.get("training_data_stats") else span_of(arguments["training_data"])
+def note_source(explainer: Any, training_data: Any) -> dict[int, Span] | None:
+    """What to remember of the data that an explainer was made from."""
+    return None if explainer.training_data_stats else span_of(training_data)
 
 
 def note_data(training_data: Any, explainer: Any) -> dict[int, Span]:
@@ -195,6 +198,8 @@ class Recurrent:
 def _facts(request: Request) -> Facts:
     if request.explainer is not None:
         facts = read_explainer(request.explainer)
+    elif isinstance(request.facts, str):
+        raise InvalidInputError(request.facts)
     elif request.facts is not None:
         facts = request.facts
     else:

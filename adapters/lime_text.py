@@ -20,7 +20,7 @@ from .subject import Sides
 
 def capture(call: Call) -> Context:
     """What to remember when an explainer is asked to explain."""
-    return Context(call.arguments["classifier_fn"])
+    return Context(call.arguments.get("classifier_fn"))
 
 
 def adapt(explanation: Any, request: Request) -> Subject:

@@ -37,7 +37,9 @@ class Outputs:
             ) from error
         if self.columns is None:
             return scores[:, 0] if scores.ndim == 2 else scores  # LIME, too, takes the first column
-        if scores.ndim == 1 or (scores.ndim == 2 and scores.shape[1] == 1):
+        single = scores.ndim == 2 and scores.shape[1] == 1
+        # A single column that was explained is column 0 to LIME, whatever it is the probability of.
+        if scores.ndim == 1 or (single and self.columns != (0,)):
             scores = _of_class_one(scores.ravel())
         if scores.ndim != 2:
             raise ModelError(

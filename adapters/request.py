@@ -44,6 +44,9 @@ class Context:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "predict_fn": None}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Context:
+        return replace(self)  # a copy in the same process keeps the model
+
     def attach(self, explanation: Any) -> None:
         """Let an explanation carry this context."""
         setattr(explanation, CONTEXT, self)
@@ -95,7 +98,7 @@ class Request:
             return self
         return replace(
             self,
-            predict_fn=self.predict_fn or context.predict_fn,
+            predict_fn=context.predict_fn if self.predict_fn is None else self.predict_fn,
             instance=context.instance if self.instance is None else self.instance,
             facts=context.facts if self.explainer is None else None,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -170,9 +170,9 @@ def note_data(training_data: Any, explainer: Any) -> Noted:  # noqa: ARG001
     return Noted(domain=Domain.from_data(training_data), dtypes=dtypes, rows=rows[some])
 
 
-def note_arguments(arguments: Mapping[str, Any]) -> Noted:
-    """What to remember of the arguments that an explainer was made with."""
-    return Noted(estimator=arguments.get("model"))
+def note_source(explainer: Any, model: Any) -> Noted:  # noqa: ARG001
+    """What to remember of the model that an explainer was made from."""
+    return Noted(estimator=model)
 
 
 def capture(call: Call) -> Context:

@@ -13,6 +13,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import GuaranteeError, InconsistentModelError, InvalidInputError, ModelError
 from lime_guarantee.explained import Explained, Space, TestName
 from lime_guarantee.problem import Predictor, Problem
+from lime_guarantee.tables import plain
 
 from .request import Request, Subject
 
@@ -147,7 +148,8 @@ def _test(test: str, *, classifier: bool) -> TestName:
 
 def _tolerance(tolerance: float | None, scale: float) -> float:
     if tolerance is not None:
-        return tolerance
+        number: float = plain(tolerance)
+        return number
     if not scale > 0:
         raise InvalidInputError(
             "tolerance: there is no default, because the model gave one and the same value wherever it was "

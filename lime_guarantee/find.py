@@ -101,8 +101,8 @@ def find_region(
     """
     purity, confidence = _share("purity", purity), _share("confidence", confidence)
     if max_evaluations is not None:
-        _check_count("max_evaluations", max_evaluations, "a positive integer or None")
-    _check_count("batch_rows", batch_rows, "a positive integer")
+        check_count("max_evaluations", max_evaluations, "a positive integer or None")
+    check_count("batch_rows", batch_rows, "a positive integer")
     check_progress(progress)
     if certifier not in TESTS:
         raise InvalidInputError(f"certifier: one of {sorted(TESTS)} is required; got {certifier!r}.")
@@ -276,6 +276,7 @@ def _share(parameter: str, value: object) -> float:
     return float(value)
 
 
-def _check_count(parameter: str, value: object, requirement: str) -> None:
+def check_count(parameter: str, value: object, requirement: str) -> None:
+    """Raise unless a parameter is a positive integer."""
     if not isinstance(value, numbers.Integral) or int(value) < 1:
         raise InvalidInputError(f"{parameter}: {requirement} is required; got {value!r}.")

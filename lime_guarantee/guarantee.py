@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from lime_guarantee.engine.balanced import Effort
 from lime_guarantee.engine.certify import CertifierName
 from lime_guarantee.engine.search import Search
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.find import find_region
+from lime_guarantee.find import check_count, find_region
 from lime_guarantee.progress import Progress
 from lime_guarantee.region import GuaranteeRegion
 
@@ -85,6 +84,8 @@ def guarantee_region(
         Truthy if it is certified. If the explanation misses the model at the instance itself, its status is
         "unfaithful" and its reason tells by how much, and the ways out.
     """
+    if max_evaluations is not None:
+        check_count("max_evaluations", max_evaluations, "a positive integer or None")
     request = Request(
         explainer, predict_fn, instance, training_data, bounds, label, test, tolerance, max_evaluations
     )
@@ -106,7 +107,7 @@ def region_of_subject(
     subject: Subject, *, max_evaluations: int | None = None, batch_rows: int | None = None, **options: Any
 ) -> GuaranteeRegion:
     """The region of an explanation that was adapted; the options are those of `find_region`."""
-    if isinstance(max_evaluations, numbers.Integral) and max_evaluations > 0:
+    if max_evaluations is not None:
         least = subject.evaluations + subject.rows_each
         if max_evaluations < least:
             raise InvalidInputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -159,6 +160,6 @@ def _checked(who: str, answer: Any, rows: int) -> FloatArray:
     return array
 
 
-def _check_tolerance(tolerance: float) -> None:
-    if not (np.isfinite(tolerance) and tolerance > 0):
+def _check_tolerance(tolerance: object) -> None:
+    if not (isinstance(tolerance, numbers.Real) and np.isfinite(float(tolerance)) and tolerance > 0):
         raise InvalidInputError(f"tolerance: a positive number is required; got {tolerance!r}.")

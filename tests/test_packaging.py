@@ -183,3 +183,17 @@ def test_the_command_runs_from_a_checkout(built, bare, metadata, place):
     cwd = built.checkout / place
     printed = run(bare.python, "-m", "lime_guarantee", "--version", cwd=cwd)
     assert printed == f"lime-guarantee {metadata['Version']}"
+
+
+def test_without_an_explanation_library_install_says_what_to_install(bare, tmp_path):
+    code = """
+import lime_guarantee
+for call in (lime_guarantee.install, lambda: __import__("lime_guarantee.auto")):
+    try:
+        call()
+    except ModuleNotFoundError as error:
+        print(error, lime_guarantee.is_installed())
+"""
+    said = run(bare.python, "-c", code, cwd=tmp_path).splitlines()
+    assert len(said) == 2
+    assert all("pip install 'lime-guarantee[lime]' False" in line for line in said)

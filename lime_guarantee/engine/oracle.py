@@ -68,11 +68,7 @@ class Oracle:
             If `faithful` raises or its answer cannot be used.
         """
         self.check_limit(len(points))
-        answers = [
-            self._ask(points[start : start + self.batch_rows])
-            for start in range(0, len(points), self.batch_rows)
-        ]
-        answer = np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
+        answer = self._ask_in_batches(points)
         self._reask_early(points, answer)
         return answer
 
@@ -88,7 +84,7 @@ class Oracle:
         chosen = chosen if self.remaining is None else chosen[: self.remaining]
         if chosen.size == 0:
             return
-        again = self._ask(np.ascontiguousarray(points[chosen]))
+        again = self._ask_in_batches(np.ascontiguousarray(points[chosen]))
         differing = int(np.sum(again != answer[chosen]))
         if differing:
             raise InconsistentModelError(
@@ -111,6 +107,13 @@ class Oracle:
         """Raise `EvaluationLimitError` if that many rows would pass the limit."""
         if self.remaining is not None and rows > self.remaining:
             raise EvaluationLimitError(f"max_evaluations={self.max_evaluations} is reached")
+
+    def _ask_in_batches(self, points: FloatArray) -> BoolArray:
+        answers = [
+            self._ask(points[start : start + self.batch_rows])
+            for start in range(0, len(points), self.batch_rows)
+        ]
+        return np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
 
     def _ask(self, points: FloatArray) -> BoolArray:
         rows = self.domain.decode(points)
