@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -283,7 +284,9 @@ def install() -> Installation:
     with _lock:
         if _patches:
             return Installation(ours=False)
-        there = [(kind, kind.explainer_class, kind.explanation_class) for kind in KINDS if kind.is_there]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what these libraries say of others when they are imported
+            there = [(kind, kind.explainer_class, kind.explanation_class) for kind in KINDS if kind.is_there]
         if not there:
             raise ModuleNotFoundError(
                 "install() found no explanation library. Install one with: pip install "

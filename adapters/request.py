@@ -127,8 +127,8 @@ class Subject:
 
     problem: Problem
     explained: Explained
-    evaluations: int
-    calls: int
+    evaluations: int = 0
+    calls: int = 0
     """Rows asked of the model, and in how many calls, while the subject was made."""
     batch_rows: int = BATCH_ROWS
     rows_each: int = 1

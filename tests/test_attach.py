@@ -308,7 +308,7 @@ except ValueError as error:
     print(json.dumps([type(explanation).__name__, str(error), explanation.as_list()]))
 """
     name, error, listed = run(code)
-    assert name == "GuaranteedExplanation"
+    assert name == "GuaranteedLimeExplanation"
     assert "Pass predict_fn=" in error
     assert [tuple(pair) for pair in listed] == explain("text").as_list()
 
