@@ -1,0 +1,63 @@
+"""Models that workers and the command line import by name."""
+
+import os
+import signal
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+
+COLUMNS = 6
+
+
+def data():
+    """A few columns of the breast-cancer data."""
+    loaded = load_breast_cancer()
+    return loaded.data[:, :COLUMNS], loaded.target, list(loaded.feature_names[:COLUMNS])
+
+
+_fitted = None
+
+
+def forest():
+    """A small forest, the same in every process."""
+    global _fitted
+    if _fitted is None:
+        X, y, _ = data()
+        _fitted = RandomForestClassifier(n_estimators=10, max_depth=4, random_state=0).fit(X[:400], y[:400])
+    return _fitted
+
+
+def predict(X):
+    """The forest's probabilities."""
+    return forest().predict_proba(np.asarray(X, dtype=np.float64))
+
+
+class FailsOn:
+    """Raises when it is asked about a certain value."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __call__(self, X):
+        if np.any(np.asarray(X)[:, 0] == self.value):
+            raise RuntimeError("the database is down")
+        return predict(X)
+
+
+class KillsOnce:
+    """Kills the process it runs in, the first time that it is asked in a worker."""
+
+    def __init__(self, marker, parent):
+        self.marker = str(marker)
+        self.parent = parent
+
+    def __call__(self, X):
+        if os.getpid() != self.parent:
+            try:
+                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return predict(X)

@@ -1,0 +1,268 @@
+"""Many explanations: the same report whatever the workers, whatever is cut off."""
+
+import json
+import os
+import sys
+import warnings
+
+import audit_models
+import distributed
+import joblib
+import numpy as np
+import pytest
+import shap
+from lime.lime_tabular import LimeTabularExplainer
+
+from lime_guarantee import AuditReport, FlaggedExplanations, InvalidInputError, audit
+from lime_guarantee.auditing import VERDICTS
+
+X, Y, NAMES = audit_models.data()
+TRAIN, ROWS = X[:400], X[400:408]
+SETTINGS = {"purity": 0.9, "confidence": 0.9, "effort": "low", "training_data": TRAIN}
+
+
+def lime():
+    return LimeTabularExplainer(
+        TRAIN, feature_names=NAMES, class_names=["malignant", "benign"], random_state=0
+    )
+
+
+def run(**changes):
+    settings = {
+        "explainer": lime(),
+        "X": ROWS,
+        "predict_fn": audit_models.predict,
+        "explain_kwargs": {"num_samples": 300},
+        **SETTINGS,
+    }
+    return audit(**{**settings, **changes})
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return run()
+
+
+def test_every_row_has_a_verdict_and_a_reason(serial):
+    assert [record.index for record in serial] == list(range(len(ROWS)))
+    assert {record.verdict for record in serial} <= set(VERDICTS)
+    assert all(record.reason.endswith(".") for record in serial)
+    assert sum(serial.counts.values()) == len(serial) == len(ROWS)
+
+
+def test_frames_have_a_row_for_each(serial):
+    frame = serial.to_frame()
+    assert len(frame) == len(ROWS)
+    assert list(frame["verdict"]) == [record.verdict for record in serial]
+    features = serial.features_frame()
+    assert len(features) == len(ROWS) * audit_models.COLUMNS
+    assert set(features["feature"]) == set(NAMES)
+
+
+def test_a_report_survives_json(serial):
+    again = AuditReport.from_json(serial.to_json())
+    assert again == serial
+    assert again.to_json() == serial.to_json()
+
+
+@pytest.mark.parametrize("suffix", ["json", "csv", "parquet"])
+def test_a_report_is_written_to_files(serial, tmp_path, suffix):
+    import pandas
+
+    path = tmp_path / f"audit.{suffix}"
+    serial.save(path)
+    if suffix == "json":
+        assert AuditReport.from_json(path.read_text()) == serial
+    else:
+        read = pandas.read_csv(path) if suffix == "csv" else pandas.read_parquet(path)
+        assert list(read["verdict"]) == [record.verdict for record in serial]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(serial, tmp_path, monkeypatch):
+    path = tmp_path / "audit.json"
+    path.write_text("old")
+    monkeypatch.setattr(AuditReport, "to_json", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        serial.save(path)
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["audit.json"]
+
+
+def test_raise_if_raises_for_these_verdicts_only(serial):
+    present = {record.verdict for record in serial}
+    for verdict in VERDICTS:
+        if verdict in present:
+            with pytest.raises(FlaggedExplanations, match=verdict) as raised:
+                serial.raise_if(verdict)
+            assert all(record.verdict == verdict for record in raised.value.records)
+        else:
+            serial.raise_if(verdict)
+    with pytest.raises(InvalidInputError, match="suspicious"):
+        serial.raise_if("suspicious")
+
+
+def test_the_same_seed_gives_the_same_report_and_another_seed_another(serial):
+    assert run().to_json() == serial.to_json()
+    assert run(random_state=1).to_json() != serial.to_json()
+
+
+def test_two_processes_give_the_same_report(serial):
+    assert run(n_jobs=2).to_json() == serial.to_json()
+
+
+def test_threads_give_the_same_report(serial):
+    with joblib.parallel_config(backend="threading"):
+        assert run(n_jobs=2).to_json() == serial.to_json()
+
+
+class SeesTests(distributed.WorkerPlugin):
+    """Lets every worker, also one that replaces another, import the models of these tests."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def setup(self, worker):
+        sys.path.insert(0, self.path)
+
+
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
+    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # dask's own
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            client.register_plugin(SeesTests(os.path.dirname(__file__)))
+            with joblib.parallel_config(backend="dask"):
+                report = run(predict_fn=predict, n_jobs=2, timeout=120)
+    assert (tmp_path / "killed").exists()
+    assert report.to_json() == serial.to_json()
+
+
+def test_what_cannot_travel_is_refused_before_anything_is_sent():
+    handle = open(os.devnull)  # noqa: SIM115
+
+    def predict(X):
+        handle.fileno()
+        return audit_models.predict(X)
+
+    try:
+        with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
+            run(predict_fn=predict, n_jobs=2)
+    finally:
+        handle.close()
+
+
+def test_an_error_in_one_row_is_that_row_s_result(serial):
+    report = run(predict_fn=audit_models.FailsOn(ROWS[3, 0]))
+    assert report[3].verdict == "error"
+    assert "the database is down" in report[3].reason
+    assert [r.to_dict() for r in report if r.index != 3] == [r.to_dict() for r in serial if r.index != 3]
+    assert AuditReport.from_json(report.to_json()) == report
+
+
+def test_shap_explanations_are_audited():
+    explainer = shap.PermutationExplainer(audit_models.predict, shap.maskers.Independent(TRAIN))
+    settings = {**SETTINGS, "explainer": explainer, "X": ROWS[:2], "explain_kwargs": {"silent": True}}
+    report = audit(predict_fn=audit_models.predict, allowance=1_500, **settings)
+    assert all(record.verdict != "error" for record in report), report.summary()
+    again = audit(predict_fn=audit_models.predict, allowance=1_500, n_jobs=2, **settings)
+    assert again.to_json() == report.to_json()
+
+
+def test_explanations_made_before_are_audited_as_they_are():
+    explainer = lime()
+    made = [explainer.explain_instance(row, audit_models.predict, num_samples=300) for row in ROWS[:2]]
+    with pytest.raises(InvalidInputError, match="explanations"):
+        audit(made, X=ROWS)
+    settings = {**SETTINGS, "explainer": explainer, "predict_fn": audit_models.predict}
+    records = audit(made, **settings)
+    # A plain LIME explanation does not keep its row: each such record says so.
+    assert [record.verdict for record in records] == ["error", "error"]
+    assert "instance" in records[0].reason
+
+
+class TestCheckpoint:
+    """A run that is cut off goes on from where it was."""
+
+    def test_a_second_run_repeats_nothing(self, serial, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        assert run(checkpoint=path).to_json() == serial.to_json()
+
+        def never(X):
+            raise AssertionError("asked again")
+
+        assert run(checkpoint=path, predict_fn=never).to_json() == serial.to_json()
+
+    @pytest.mark.parametrize("kept", [0, 1, 5])
+    @pytest.mark.parametrize("cut", [0, 1, 40])
+    def test_a_file_cut_off_anywhere_ends_with_the_same_report(self, serial, tmp_path, kept, cut):
+        path = tmp_path / "audit.jsonl"
+        run(checkpoint=path)
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: kept + 1]) + lines[kept + 1][:cut])
+        assert run(checkpoint=path).to_json() == serial.to_json()
+        assert len(path.read_bytes().splitlines()) == len(ROWS) + 1
+
+    def test_another_audit_is_refused(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        run(checkpoint=path, X=ROWS[:1])
+        with pytest.raises(InvalidInputError, match="belongs to another audit: purity"):
+            run(checkpoint=path, X=ROWS[:1], purity=0.8)
+        with pytest.raises(InvalidInputError, match="rows"):
+            run(checkpoint=path, X=ROWS[1:2])
+
+    def test_a_damaged_file_is_refused(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        run(checkpoint=path, X=ROWS[:2])
+        lines = path.read_text().splitlines()
+        lines[1] = lines[1][:50]
+        path.write_text("\n".join(lines) + "\n")
+        with pytest.raises(InvalidInputError, match=r"line 2 .* is not JSON"):
+            run(checkpoint=path, X=ROWS[:2])
+
+    def test_every_line_is_on_the_disk_when_its_row_is_done(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        seen = []
+
+        def watching(X):
+            seen.append(len(path.read_text().splitlines()))
+            return audit_models.predict(X)
+
+        run(checkpoint=path, predict_fn=watching)
+        assert sorted(set(seen)) == list(range(1, len(ROWS) + 1))
+        assert [json.loads(line).get("index") for line in path.read_text().splitlines()[1:]] == list(range(8))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X": None}, "either explanations"),
+        ({"explainer": None}, "explainer: it is needed"),
+        ({"min_reach": 1.5}, "min_reach"),
+        ({"error": -0.1}, "error"),
+    ],
+)
+def test_bad_arguments_are_refused(changes, message):
+    with pytest.raises(InvalidInputError, match=message):
+        run(**changes)
+
+
+def test_a_verdict_per_problem(serial):
+    """The summary names the worst first, and nothing that is not flagged."""
+    text = serial.summary()
+    assert text.startswith(f"{len(ROWS) - len(serial.flagged)} of {len(ROWS)}")
+    for record in serial.flagged[:10]:
+        assert f"#{record.index} {record.verdict}: {record.reason}" in text
+    severities = [record.severity for record in serial.flagged]
+    assert severities == sorted(severities, reverse=True)
+
+
+def test_coverage_decides_what_is_narrow():
+    report = run(min_coverage=1.0, X=ROWS[:3])
+    assert not any(record.verdict == "trusted" for record in report)
+    assert np.all([record.coverage < 1 for record in report if record.verdict == "narrow"])

@@ -1,0 +1,107 @@
+"""A model that behaves only where it is not looked at (Slack et al. 2020), against LIME and SHAP."""
+
+import numpy as np
+import pytest
+import shap
+from lime.lime_tabular import LimeTabularExplainer
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import RandomForestClassifier
+
+from lime_guarantee import audit
+
+ROWS = 20
+SENSITIVE = 0
+
+
+def synthetic_world(seed=0):
+    """Correlated features; the sensitive one is independent of the rest, as is the harmless one."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(900, 1))
+    X = 0.9 * common + 0.3 * rng.normal(size=(900, 8))
+    X[:, SENSITIVE] = rng.integers(0, 2, 900)
+    X[:, 1] = rng.normal(size=900)
+    return X
+
+
+def cancer_world():
+    """Breast cancer, with a sensitive column put before it."""
+    X = load_breast_cancer().data[:, :9]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    sensitive = np.random.default_rng(1).integers(0, 2, len(X))
+    return np.column_stack([sensitive, X[:, ::-1]])
+
+
+WORLDS = {"synthetic": synthetic_world, "cancer": cancer_world}
+
+
+class Biased:
+    """Decides by the sensitive feature alone."""
+
+    def __call__(self, X):
+        yes = np.asarray(X)[:, SENSITIVE] > 0.5
+        return np.column_stack([~yes, yes]).astype(float)
+
+
+class Scaffolded:
+    """Decides by the sensitive feature where an input looks like data, and by a harmless one elsewhere."""
+
+    def __init__(self, data, perturbed):
+        rows = np.concatenate([data, perturbed])
+        real = np.concatenate([np.ones(len(data)), np.zeros(len(perturbed))])
+        self.detector = RandomForestClassifier(100, random_state=0).fit(rows, real)
+
+    def __call__(self, X):
+        X = np.asarray(X, dtype=np.float64)
+        real = self.detector.predict_proba(X)[:, 1] > 0.5
+        yes = np.where(real, X[:, SENSITIVE] > 0.5, X[:, 1] > 0)
+        return np.column_stack([~yes, yes]).astype(float)
+
+
+def perturbed_like_lime(X, rng):
+    noise = rng.normal(size=X.shape) * X.std(axis=0)
+    noise[:, SENSITIVE] = 0
+    rows = X + noise
+    rows[:, SENSITIVE] = rng.integers(0, 2, len(X))
+    mixed = np.column_stack([rng.permutation(column) for column in X.T])
+    return np.concatenate([rows, mixed])
+
+
+def explainer_of(kind, X, model):
+    if kind == "lime":
+        return LimeTabularExplainer(X, categorical_features=[SENSITIVE], random_state=0), {
+            "num_samples": 1_000
+        }
+    background = shap.maskers.Independent(X, max_samples=60)
+    return shap.PermutationExplainer(lambda Z: model(Z)[:, 1], background), {"silent": True}
+
+
+def run(kind, X, train, model):
+    explainer, how = explainer_of(kind, train, model)
+    predict = model if kind == "lime" else (lambda Z: model(Z)[:, 1])
+    options = {} if kind == "lime" else {"allowance": 3_000}
+    return audit(
+        explainer=explainer,
+        X=X,
+        predict_fn=predict,
+        training_data=train,
+        explain_kwargs=how,
+        purity=0.95,
+        confidence=0.95,
+        effort="low",
+        min_coverage=0.0,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("kind", ["lime", "shap"])
+@pytest.mark.parametrize("world", WORLDS)
+def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind):
+    X = WORLDS[world]()
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    train, rows = X[order[ROWS:]], X[order[:ROWS]]
+    attacked = run(kind, rows, train, Scaffolded(train, perturbed_like_lime(train, rng)))
+    honest = run(kind, rows, train, Biased())
+    print(f"\n{world} {kind}: attacked {attacked.counts}, honest {honest.counts}")
+    assert len(attacked.flagged) >= 0.95 * ROWS, attacked.summary()
+    assert len(honest.flagged) <= 0.05 * ROWS, honest.summary()
