@@ -113,7 +113,7 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 def capture(explainer: Any, arguments: Mapping[str, Any], spans: Mapping[int, Span] | None) -> Context:
     """What to remember when an explainer is asked to explain."""
     predict_fn = arguments.get("predict_fn", arguments.get("classifier_fn"))
-    row = arguments.get("data_row")
+    row: Any = arguments.get("data_row")
     try:
         facts: Facts | str = read_explainer(explainer, spans)
     except InvalidInputError as error:  # explaining goes on as ever; the region, if asked for, is refused

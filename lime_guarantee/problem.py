@@ -160,6 +160,6 @@ def _checked(who: str, answer: Any, rows: int) -> FloatArray:
     return array
 
 
-def _check_tolerance(tolerance: float) -> None:
-    if not (isinstance(tolerance, numbers.Real) and np.isfinite(tolerance) and tolerance > 0):
+def _check_tolerance(tolerance: object) -> None:
+    if not (isinstance(tolerance, numbers.Real) and 0 < float(tolerance) < np.inf):
         raise InvalidInputError(f"tolerance: a positive number is required; got {tolerance!r}.")
