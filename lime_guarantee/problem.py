@@ -161,5 +161,5 @@ def _checked(who: str, answer: Any, rows: int) -> FloatArray:
 
 
 def _check_tolerance(tolerance: object) -> None:
-    if not (isinstance(tolerance, numbers.Real) and np.isfinite(float(tolerance)) and float(tolerance) > 0):
+    if not (isinstance(tolerance, numbers.Real) and 0 < float(tolerance) < np.inf):
         raise InvalidInputError(f"tolerance: a positive number is required; got {tolerance!r}.")

@@ -547,7 +547,7 @@ def test_what_has_no_region_is_still_explained_while_installed_and_says_why_when
         wrapped.guarantee_region()
 
 
-def test_many_threads_explain_while_another_installs_and_uninstalls():
+def test_many_threads_explain_while_others_install_and_uninstall():
     expected = explain("text", attached=True).guarantee_region(**FEW)
     stop, errors, regions = threading.Event(), [], []
 
@@ -569,17 +569,42 @@ def test_many_threads_explain_while_another_installs_and_uninstalls():
         except BaseException as error:  # noqa: BLE001
             errors.append(error)
 
-    toggler = threading.Thread(target=toggle)
+    togglers = [threading.Thread(target=toggle) for _ in range(2)]
     askers = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in (toggler, *askers):
+    for thread in (*togglers, *askers):
         thread.start()
     for thread in askers:
         thread.join()
     stop.set()
-    toggler.join()
+    for thread in togglers:
+        thread.join()
     assert errors == []
     assert len(regions) == 24
     assert all(region == expected for region in regions)
+
+
+def test_threads_that_install_and_uninstall_at_once_leave_lime_as_it_was():
+    before, errors, interval = contents(), [], sys.getswitchinterval()
+
+    def toggle():
+        try:
+            for _ in range(2_000):
+                install()
+                uninstall()
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    togglers = [threading.Thread(target=toggle) for _ in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in togglers:
+            thread.start()
+        for thread in togglers:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert errors == []
+    assert contents() == before
 
 
 def test_many_threads_ask_the_method_while_installed():

@@ -176,7 +176,7 @@ def test_the_region_is_certified_and_truly_pure(test, tolerance, seed):
     g = np.full(len(combinations), explanation.intercept[region.explained.label])
     for feature, weight in explanation.local_exp[region.explained.label]:
         g += weight * combinations[:, feature]
-    whole = combinations.all(axis=1)  # the row in which nothing is hidden
+    whole = combinations.all(axis=1)  # the row where nothing is hidden
     faithful = {
         "class": ((f >= 0.5) == (g >= 0.5)) | (np.abs(f - g) < tolerance),
         "value": np.abs(f - g) < tolerance,

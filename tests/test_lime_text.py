@@ -108,38 +108,48 @@ def naive_string(words, separators, present):
     return "".join(piece for pair in zip(kept, separators, strict=True) for piece in pair)
 
 
-def true_purity(region, explanation, predict_fn, label, tolerance, build):
-    """The share of all combinations of removable words on which the class rule holds, one by one."""
-    free = [region.names.index(name) for name in region.removable]
-    combinations = np.ones((2 ** len(free), len(region.names)))
-    combinations[:, free] = list(itertools.product((0, 1), repeat=len(free)))
-    f = predict_fn([build(row) for row in combinations])[:, label]
-    weights = np.zeros(len(region.names))
-    for feature, weight in explanation.local_exp[label]:
+def true_purity(free, explanation, predict_fn, test, tolerance, build):
+    """The share of all combinations of the words given on which the rule holds for label 1, one by one."""
+    weights = np.zeros(explanation.domain_mapper.indexed_string.num_words())
+    for feature, weight in explanation.local_exp[1]:
         weights[feature] = weight
-    g = explanation.intercept[label] + combinations @ weights
-    assert region.contains(combinations).all()
-    return np.mean(((f >= 0.5) == (g >= 0.5)) | (np.abs(f - g) < tolerance))
+    combinations = np.ones((2 ** len(free), len(weights)))
+    combinations[:, free] = list(itertools.product((0, 1), repeat=len(free)))
+    f = predict_fn([build(row) for row in combinations])[:, 1]
+    g = explanation.intercept[1] + combinations @ weights
+    near = np.abs(f - g) < tolerance
+    return np.mean(near if test == "value" else near | ((f >= 0.5) == (g >= 0.5)))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_region_is_certified_and_truly_pure(seed):
-    words = ["film", "was", "good", "plot", "great", "actor", "lovely", "bad", "scene"]
-    separators = [" ", " ", ", ", " ", "; ", " ", " ... ", " ", "."]
-    text = naive_string(words, separators, np.ones(9))
+@pytest.mark.parametrize("test", ["class", "value"])
+def test_the_region_is_certified_and_truly_pure(test, seed):
+    words = ["good", "bad", "great", "dull", "film", "lovely", "weak", "plot"]
+    separators = [" ", " ", ", ", " ", "; ", " ", " ... ", "."]
+
+    def build(row):
+        return naive_string(words, separators, row)
+
     model = classifier("bad", "good").predict_proba
-    explanation, _ = explain(text, model)
+    explanation, _ = explain(build(np.ones(8)), model)
     region = guarantee_region(
-        explanation, predict_fn=model, purity=0.95, confidence=0.99, effort="low", random_state=seed
+        explanation,
+        predict_fn=model,
+        test=test,
+        tolerance=0.05,
+        purity=0.95,
+        confidence=0.99,
+        effort="low",
+        random_state=seed,
     )
     assert region
     assert region.names == tuple(words)
-    assert region.removable
-    purity = true_purity(region, explanation, model, 1, 0.1, lambda row: naive_string(words, separators, row))
-    assert purity >= 0.95
-    everything = np.ones((2**9, 9))
-    everything[:] = list(itertools.product((0, 1), repeat=9))
-    stay = [i for i, name in enumerate(words) if name not in region.removable]
+    free = [words.index(name) for name in region.removable]
+    assert free
+    assert true_purity(free, explanation, model, test, 0.05, build) >= 0.95
+    assert true_purity(range(8), explanation, model, test, 0.05, build) < 0.95  # so not all may go
+    everything = np.array(list(itertools.product((0, 1), repeat=8)))
+    stay = [i for i in range(8) if i not in free]
     assert (region.contains(everything) == everything[:, stay].all(axis=1)).all()
 
 
@@ -147,19 +157,20 @@ def test_masked_positions_are_truly_pure_too():
     model = classifier("bad", "good", ngram_range=(1, 2)).predict_proba
     explainer = LimeTextExplainer(bow=False, mask_string="...", random_state=0)
     words = ["good", "plot", "and", "good", "film", "not", "bad"]
+
+    def build(row):
+        return " ".join(word if there else "..." for word, there in zip(words, row, strict=True))
+
     explanation = wrap(explainer).explain_instance(" ".join(words), model, num_samples=300)
-    region = explanation.guarantee_region(purity=0.9, confidence=0.99, effort="low", random_state=1)
-    assert region.names[0] == "good #1"
-    assert region.names[3] == "good #2"
-    purity = true_purity(
-        region,
-        explanation,
-        model,
-        1,
-        0.1,
-        lambda row: " ".join(w if there else "..." for w, there in zip(words, row, strict=True)),
+    options = {"test": "value", "tolerance": 0.1}
+    region = explanation.guarantee_region(
+        purity=0.9, confidence=0.99, effort="low", random_state=1, **options
     )
-    assert purity >= 0.9
+    assert region
+    assert (region.names[0], region.names[3]) == ("good #1", "good #2")
+    free = [region.names.index(name) for name in region.removable]
+    assert true_purity(free, explanation, model, "value", 0.1, build) >= 0.9
+    assert true_purity(range(7), explanation, model, "value", 0.1, build) < 0.9
 
 
 def parts(report, heading):

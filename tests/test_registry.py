@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lime.explanation import DomainMapper, Explanation
-from lime.lime_image import LimeImageExplainer
+from lime.lime_image import ImageExplanation, LimeImageExplainer
 from lime.lime_tabular import LimeTabularExplainer
 from lime.lime_text import LimeTextExplainer
 from lime_guarantee.adapters import BUILT_IN, find_adapter, lime_image, lime_tabular, lime_text
@@ -64,6 +64,9 @@ def test_a_subclass_finds_the_adapter_of_its_base():
     explanation = text_explanation()
     explanation.__class__ = type("Mine", (Explanation,), {})
     assert find_adapter(explanation) is lime_text.adapt
+    image = image_explanation()
+    image.__class__ = type("Mine", (ImageExplanation,), {})
+    assert find_adapter(image) is lime_image.adapt
 
 
 @pytest.mark.parametrize(
