@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def explain_row(
         wrapped = wrap(seeded, training_data=training_data)
         values = row.to_numpy() if hasattr(row, "to_numpy") else row
         return wrapped.explain_instance(values, predict_fn, **explain_kwargs)
+    _restore_link(seeded)
     wrapped = wrap(seeded, training_data=training_data, predict_fn=predict_fn)
     rows = row.to_frame().T if hasattr(row, "to_frame") else np.asarray(row)[np.newaxis]
     with _global_seed(seed):
@@ -46,6 +48,14 @@ def _reseeded(explainer: Any, seed: int) -> Any:
         if hasattr(owner, "random_state"):
             owner.random_state = state
     return fresh
+
+
+def _restore_link(explainer: Any) -> None:
+    """In another process a link of shap is a copy, which shap takes for a link of the user's own."""
+    links = import_module("shap.links")
+    name = getattr(getattr(explainer, "link", None), "__name__", "")
+    if name in ("identity", "logit"):
+        explainer.link = getattr(links, name)
 
 
 @contextmanager
