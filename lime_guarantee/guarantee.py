@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -87,7 +86,7 @@ def guarantee_region(
     """
     request = Request(explainer, predict_fn, instance, training_data, bounds, label, test, tolerance)
     subject = subject_of(explanation, request, **options)
-    if isinstance(max_evaluations, numbers.Integral) and max_evaluations > 0:
+    if isinstance(max_evaluations, (int, np.integer)) and max_evaluations > 0:
         if max_evaluations <= subject.evaluations:
             raise InvalidInputError(
                 f"max_evaluations: at least {subject.evaluations + 1} are needed to compare model and "
