@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import attempt_level
 from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
-from lime_guarantee.engine.search import Proposals, Task
+from lime_guarantee.engine.search import Effort, Proposals, Task
 from lime_guarantee.engine.steering import (
     CELL_DRAWS,
     CELL_TESTS,
@@ -36,10 +36,8 @@ from lime_guarantee.engine.steering import (
     TINY,
     Steering,
 )
+from lime_guarantee.engine.subsets import Subsets, is_binary
 from lime_guarantee.errors import InvalidInputError
-
-Effort = Literal["low", "normal", "high"]
-
 
 @dataclass(frozen=True)
 class _Plan:
@@ -101,6 +99,9 @@ class Balanced:
         """Propose boxes until one is accepted, or the search has nothing more to offer."""
         if task.free_axes.size == 0:
             yield task.domain
+            return
+        if is_binary(task):
+            yield from Subsets(task, self.effort).propose()
             return
         run = _Run(task, PLANS[self.effort])
         try:
