@@ -1,4 +1,4 @@
-"""The search where every free axis has two cells: which words, or superpixels, may be removed at will?
+"""The search where every free axis has two cells: which words of a text may be removed at will.
 
 A box around the instance is then a set of axes that may flip in any combination while the others stay. A
 box of one axis more is twice as large, so the longest set is looked for in which few combinations fail.
@@ -29,6 +29,7 @@ from lime_guarantee.engine.bounds import attempt_level
 from lime_guarantee.engine.certify import Attempt, draws_to_accept
 from lime_guarantee.engine.search import Effort, Proposals, Task
 
+
 class _Plan(NamedTuple):
     """What numbers of draws are multiplied by, and the failing share aimed at, over the allowed one."""
 
@@ -36,7 +37,10 @@ class _Plan(NamedTuple):
     aim: float
 
 
-PLANS = {"low": _Plan(0.5, 0.3), "normal": _Plan(1.0, 0.45), "high": _Plan(2.0, 0.55)}
+PLANS = {"low": _Plan(0.4, 0.2), "normal": _Plan(0.7, 0.3), "high": _Plan(1.5, 0.4)}
+
+FEW_CELLS = 8
+"""An axis of so many cells either varies or does not; on longer ones an interval is worth looking for."""
 
 LOOK_DRAWS = 24
 """Draws at every share of flipped axes in the first look."""
@@ -44,7 +48,7 @@ LOOK_DRAWS = 24
 LEARN_DRAWS = 12
 """Draws for each axis before the first peel."""
 
-ROUNDS, ROUND_DRAWS = 6, 25
+ROUNDS, ROUND_DRAWS = 7, 25
 """Rounds of peeling, and draws in each: so many times the square root of the number of axes."""
 
 FIRST_AIM = 0.4
@@ -76,7 +80,7 @@ GROUP_TESTS, CROWDED = 12, 0.3
 
 MOST_ATTEMPTS = 20
 
-VIRTUAL_DRAWS = 1_000
+VIRTUAL_DRAWS = 2_000
 """Points on which the model predicts a set's failing share."""
 
 PEEL_STEPS = 25
@@ -105,8 +109,16 @@ class FailureModel:
             _loss, self.weights, data, jac=True, method="L-BFGS-B", options=options
         ).x
 
-    def peel(self, axes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+    def peel(
+        self, axes: IntArray, chance: FloatArray, rng: np.random.Generator
+    ) -> tuple[IntArray, FloatArray]:
         """Drop the axes one after the other, the most harmful first.
+
+        Parameters
+        ----------
+        axes : the axes to begin with
+        chance : how often each of all axes is flipped as long as it is not dropped
+        rng : Generator
 
         Returns
         -------
@@ -120,7 +132,7 @@ class FailureModel:
         while left.size:
             count = 1 + left.size // PEEL_STEPS
             # Fresh draws every time: on the same ones the peel would only learn to avoid these.
-            flips = (rng.random((VIRTUAL_DRAWS, left.size)) < 0.5).astype(np.float64)
+            flips = (rng.random((VIRTUAL_DRAWS, left.size)) < chance[left]).astype(np.float64)
             linear, pulled = bias + flips @ effect[left], flips @ pull[left]
             share += [float(special.expit(linear + pulled**2).mean())] * count
             without = (pulled[:, np.newaxis] - flips * pull[left]) ** 2
@@ -159,6 +171,12 @@ def _hitting(flips: BoolArray) -> BoolArray:
     return dropped
 
 
+def few_cells(task: Task) -> IntArray:
+    """The axes that have few cells, but more than one."""
+    domain = task.domain
+    return np.flatnonzero((domain.unit > 0) & (domain.width > 1.0) & (domain.width <= FEW_CELLS))
+
+
 def is_binary(task: Task) -> bool:
     """Whether all free axes have two cells."""
     domain, axes = task.domain, task.free_axes
@@ -166,23 +184,46 @@ def is_binary(task: Task) -> bool:
 
 
 class Subsets:
-    """One search for a large set of axes that may flip.
+    """One search for a large set of axes that may flip, that is, leave the instance's cell.
 
     Parameters
     ----------
     task : Task
-        Its free axes have two cells each.
     effort : {"low", "normal", "high"}
         How much is spent.
+    axes : array of int, optional
+        The axes of cells among which to choose; all free axes, by default.
+    around : Box, optional
+        Where the other axes vary meanwhile; they stay at the instance, by default.
+    reach : Box, optional
+        How far flips may go; the domain, by default.
+    allowed : float, optional
+        The failing share that is allowed; 1 - purity, by default.
+    reserve : float
+        For how many certificates evaluations are left, where these are limited.
     """
 
-    def __init__(self, task: Task, effort: Effort) -> None:
+    def __init__(
+        self,
+        task: Task,
+        effort: Effort,
+        *,
+        axes: IntArray | None = None,
+        around: Box | None = None,
+        reach: Box | None = None,
+        allowed: float | None = None,
+        reserve: float = 2.2,
+    ) -> None:
         self.task = task
         self.plan = PLANS[effort]
-        self.allowed = 1.0 - task.purity
+        self.axes = task.free_axes if axes is None else axes
+        self.around = around or Box(task.instance, task.instance, task.domain.unit)
+        self.reach = reach or task.domain
+        self.allowed = 1.0 - task.purity if allowed is None else allowed
+        self.reserve = reserve
         self.aim = self.plan.aim * self.allowed
-        self.axes = task.free_axes
         self.every = np.arange(self.axes.size)
+        self.chance = 1.0 - 1.0 / self.reach.width[self.axes]  # a box is uniform over the cells it holds
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.model = FailureModel(self.axes.size, task.rng)
         self.flips = np.empty((0, self.axes.size), dtype=np.bool_)
@@ -197,8 +238,7 @@ class Subsets:
                 return
             self._remember(attempt)
         self._learn()
-        chosen = self._extended(self._peeled())
-        aim = self.aim
+        chosen, aim = self._extended(self._peeled()), self.aim
         for _ in range(MOST_ATTEMPTS):
             if chosen.size == 0:
                 return
@@ -210,9 +250,16 @@ class Subsets:
             aim *= 0.85
             chosen = self._smaller(chosen, float(np.mean(~attempt.faithful)), aim)
 
+    def choose(self) -> IntArray:
+        """The axes that may flip, where other axes are to be looked after by another search."""
+        if self._look():
+            return self.axes
+        self._learn()
+        return self.axes[self._extended(self._peeled())]
+
     def _look(self) -> bool:
         """Flip many axes at random, and fewer; True if nothing fails with half of them flipped."""
-        levels = 0.5 ** np.arange(1, int(np.log2(self.axes.size)) + 3)
+        levels = 0.5 ** np.arange(int(np.log2(self.axes.size)) + 2)
         self.levels = levels[-2:]
         failed = self._ask(np.concatenate([self._company(LOOK_DRAWS, level) for level in levels]), 1.0)
         if failed.size < levels.size * LOOK_DRAWS:
@@ -233,12 +280,12 @@ class Subsets:
         best, excess = self.every[:0], 1.0
         for k in range(1, ROUNDS + MORE_ROUNDS + 1):
             aim = max(FIRST_AIM * (self.aim / FIRST_AIM) ** (k / ROUNDS), self.aim)
-            order, predicted = self._model().peel(self.every, self.task.rng)
+            order, predicted = self._model().peel(self.every, self.chance, self.task.rng)
             few = np.flatnonzero(excess * predicted <= aim)
             first = int(few[0]) if few.size else order.size - 1
             chosen = order[first:]
             self.task.report("peeling", self._box(chosen))
-            draws = max(batch, int(SEEN_FAILURES / aim))
+            draws = max(batch, int(self.plan.draws * SEEN_FAILURES / aim))
             failed = self._ask(self._draws(chosen, min(draws, _enough(chosen))))
             if failed.size == 0:  # what is left is needed for certificates
                 few = np.flatnonzero(predicted <= HASTE * self.aim)
@@ -258,14 +305,14 @@ class Subsets:
 
     def _smaller(self, chosen: IntArray, share: float, aim: float) -> IntArray:
         """Drop the worst axes of a set that fails too often, one at least."""
-        order, predicted = self._model().peel(chosen, self.task.rng)
+        order, predicted = self._model().peel(chosen, self.chance, self.task.rng)
         # Halfway to the aim, in logarithms: the model is less sharp than the truth, and would drop too many.
         few = np.flatnonzero(predicted / predicted[0] <= np.sqrt(aim / share))
         return order[max(int(few[0]) if few.size else order.size, 1) :]
 
     def _extended(self, chosen: IntArray) -> IntArray:
         """Let axes left out join: those that never failed when flipped, together or in smaller groups."""
-        order, _ = self._model().peel(self.every, self.task.rng)
+        order, _ = self._model().peel(self.every, self.chance, self.task.rng)
         waiting = order[~np.isin(order, chosen)][::-1][:CANDIDATES]
         flips = self._draws(chosen, waiting.size * CANDIDATE_DRAWS)
         flips[np.arange(len(flips)), np.repeat(waiting, CANDIDATE_DRAWS)] = True
@@ -296,28 +343,35 @@ class Subsets:
         return self.model
 
     def _company(self, count: int, level: float) -> BoolArray:
-        """Points in which every axis is flipped with one probability."""
-        return np.asarray(self.task.rng.random((count, self.axes.size)) < level)
+        """Points in which every axis is flipped that much as often as it is in a box that holds all cells."""
+        return np.asarray(self.task.rng.random((count, self.axes.size)) < level * self.chance)
 
     def _draws(self, chosen: IntArray, count: int) -> BoolArray:
         """Points in which the chosen axes flip at random and the others do not."""
-        flips = self._company(count, 0.5)
+        flips = self._company(count, 1.0)
         return np.asarray(flips & np.isin(self.every, chosen))
 
-    def _ask(self, flips: BoolArray, certificates: float = 2.2) -> BoolArray:
+    def _ask(self, flips: BoolArray, reserve: float | None = None) -> BoolArray:
         """Which of the points fail; only as many are asked as leave enough for certificates."""
         remaining = self.task.oracle.remaining
         if remaining is not None:
-            flips = flips[: max(int(remaining - certificates * self.certificate - 100), 0)]
+            left = (self.reserve if reserve is None else reserve) * self.certificate + 100
+            flips = flips[: max(int(remaining - left), 0)]
         if len(flips) == 0:
             return np.empty(0, dtype=np.bool_)
-        points = np.tile(self.task.instance, (len(flips), 1))
-        domain = self.task.domain
-        other = (domain.lower + domain.upper - self.task.instance)[self.axes]
-        points[:, self.axes] = np.where(flips, other, self.task.instance[self.axes])
-        failed = ~self.task.oracle.evaluate(points)
+        failed = ~self.task.oracle.evaluate(self._points(flips))
         self._pool(flips, failed)
         return failed
+
+    def _points(self, flips: BoolArray) -> FloatArray:
+        """Points around the instance whose flipped axes are in any cell but the instance's own."""
+        rng, axes = self.task.rng, self.axes
+        points = self.around.sample(rng, len(flips))
+        own, first = self.task.instance[axes], self.reach.lower[axes]
+        others = np.maximum(self.reach.width[axes].astype(np.int64) - 1, 1)
+        cells = first + rng.integers(0, others, flips.shape)
+        points[:, axes] = np.where(flips, cells + (cells >= own), own)
+        return points
 
     def _remember(self, attempt: Attempt) -> None:
         points = attempt.points[:FIT_POINTS, self.axes]
@@ -330,5 +384,5 @@ class Subsets:
     def _box(self, chosen: IntArray) -> Box:
         domain, axes = self.task.domain, self.axes[chosen]
         lower, upper = self.task.instance.copy(), self.task.instance.copy()
-        lower[axes], upper[axes] = domain.lower[axes], domain.upper[axes]
+        lower[axes], upper[axes] = self.reach.lower[axes], self.reach.upper[axes]
         return Box(lower, upper, domain.unit)
