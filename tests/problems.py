@@ -162,8 +162,8 @@ def cells():
 
 
 def words():
-    """Twelve binary axes, as for the words of a text; the failing combinations of a region are counted."""
-    weight = np.array([0.9, -0.8, 0.7, -0.6, 0.5, 0.5, -0.4, 0.3, -0.3, 0.2, 1.5, 0.0])
+    """Eight binary axes, as for the words of a text; the failing combinations of a region are counted."""
+    weight = np.array([0.9, -0.8, 0.7, -0.6, 0.5, 0.3, 1.5, 0.0])
 
     def faithful(X):
         return np.abs((1 - X) @ weight) < 1.25
@@ -176,9 +176,9 @@ def words():
 
     return KnownProblem(
         "words",
-        Domain.from_bounds([0] * 12, [1] * 12, integer=range(12)),
+        Domain.from_bounds([0] * 8, [1] * 8, integer=range(8)),
         faithful,
-        lambda rng: np.ones(12),
+        lambda rng: np.ones(8),
         purity,
     )
 

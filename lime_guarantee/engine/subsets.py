@@ -37,7 +37,7 @@ class _Plan(NamedTuple):
     aim: float
 
 
-PLANS = {"low": _Plan(0.4, 0.2), "normal": _Plan(0.7, 0.3), "high": _Plan(1.5, 0.4)}
+PLANS = {"low": _Plan(0.5, 0.3), "normal": _Plan(1.0, 0.45), "high": _Plan(2.0, 0.5)}
 
 FEW_CELLS = 8
 """An axis of so many cells either varies or does not; on longer ones an interval is worth looking for."""
@@ -48,7 +48,7 @@ LOOK_DRAWS = 24
 LEARN_DRAWS = 12
 """Draws for each axis before the first peel."""
 
-ROUNDS, ROUND_DRAWS = 7, 25
+ROUNDS, ROUND_DRAWS = 8, 25
 """Rounds of peeling, and draws in each: so many times the square root of the number of axes."""
 
 FIRST_AIM = 0.4
@@ -72,11 +72,15 @@ SEEN_FAILURES = 3
 MORE_ROUNDS = 6
 """Further rounds, if the last set still fails too often."""
 
-CANDIDATES, CANDIDATE_DRAWS = 150, 8
+CANDIDATES, CANDIDATE_DRAWS = 150, 12
 """How many of the axes left out are tried, and the draws each has to pass without a failure."""
 
-GROUP_TESTS, CROWDED = 12, 0.3
-"""How often groups of those that passed are tried together, and the failing share at which one is halved."""
+EXTENSIONS, WORTHWHILE = 4, 1.05
+"""How often more axes are let join, at most, and the growth after which it is tried again."""
+
+GROUP_TESTS, GROUP_DRAWS, CROWDED = 12, 50, 0.3
+"""How often groups of those that passed are tried together, the fewest draws for that, and the failing share
+at which a group is halved."""
 
 MOST_ATTEMPTS = 20
 
@@ -89,7 +93,7 @@ PEEL_STEPS = 25
 RIDGE = 0.5
 """The pull of the model's weights towards 0."""
 
-FIT_STEPS = 100
+FIT_STEPS = 60
 FIT_POINTS = 2_000
 """The most points of one rejected proposal that are learnt from."""
 
@@ -238,7 +242,7 @@ class Subsets:
                 return
             self._remember(attempt)
         self._learn()
-        chosen, aim = self._extended(self._peeled()), self.aim
+        chosen, aim = self._chosen(), self.aim
         for _ in range(MOST_ATTEMPTS):
             if chosen.size == 0:
                 return
@@ -255,7 +259,17 @@ class Subsets:
         if self._look():
             return self.axes
         self._learn()
-        return self.axes[self._extended(self._peeled())]
+        return self.axes[self._chosen()]
+
+    def _chosen(self) -> IntArray:
+        """Peel, and extend as long as that brings much."""
+        chosen = self._peeled()
+        for _ in range(EXTENSIONS):
+            before = chosen.size
+            chosen = self._extended(chosen)
+            if chosen.size <= WORTHWHILE * before:
+                break
+        return chosen
 
     def _look(self) -> bool:
         """Flip many axes at random, and fewer; True if nothing fails with half of them flipped."""
@@ -324,7 +338,7 @@ class Subsets:
         for _ in range(GROUP_TESTS):
             group = waiting[:size]
             longer = np.concatenate([chosen, group])
-            flips = self._draws(longer, int(1.0 / self.allowed))
+            flips = self._draws(longer, max(int(1.0 / self.allowed), GROUP_DRAWS))
             failed = self._ask(flips)
             if group.size == 0 or failed.size < len(flips):
                 break
