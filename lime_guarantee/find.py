@@ -11,13 +11,13 @@ import numpy as np
 from lime_guarantee.arrays import FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.domain import Domain
-from lime_guarantee.engine.balanced import Balanced, Effort
+from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Ball, Greedy, Radial
 from lime_guarantee.engine.certify import TESTS, Certificate, Certifier, CertifierName, ErrorBudget, Shape
 from lime_guarantee.engine.divide import Divide
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.ordering import order_categories
-from lime_guarantee.engine.search import Search, Task
+from lime_guarantee.engine.search import Effort, Search, Task
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
 from lime_guarantee.progress import Progress, check_progress, watching
 from lime_guarantee.region import GuaranteeRegion, Status

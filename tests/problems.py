@@ -161,6 +161,28 @@ def cells():
     )
 
 
+def words():
+    """Eight binary axes, as for the words of a text; the failing combinations of a region are counted."""
+    weight = np.array([0.9, -0.8, 0.7, -0.6, 0.5, 0.3, 1.5, 0.0])
+
+    def faithful(X):
+        return np.abs((1 - X) @ weight) < 1.25
+
+    def purity(region):
+        free = np.flatnonzero(region.lower < region.upper)
+        grid = np.tile(region.instance, (2**free.size, 1))
+        grid[:, free] = list(itertools.product((0.0, 1.0), repeat=free.size))
+        return faithful(grid).mean()
+
+    return KnownProblem(
+        "words",
+        Domain.from_bounds([0] * 8, [1] * 8, integer=range(8)),
+        faithful,
+        lambda rng: np.ones(8),
+        purity,
+    )
+
+
 def boundary():
     """One dimension, faithful below 0.5; every region that reaches far past it is bad."""
 
@@ -177,4 +199,4 @@ def boundary():
     )
 
 
-PROBLEMS = {make().name: make() for make in (disc, l1_ball, stripes, two_boxes, cells, boundary)}
+PROBLEMS = {make().name: make() for make in (disc, l1_ball, stripes, two_boxes, cells, words, boundary)}

@@ -14,8 +14,8 @@ certified.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,21 +24,17 @@ from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import attempt_level
 from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
-from lime_guarantee.engine.search import Proposals, Task
+from lime_guarantee.engine.search import Effort, Proposals, Task
 from lime_guarantee.engine.steering import (
-    CELL_DRAWS,
-    CELL_TESTS,
     CONTEXT_DRAWS,
-    MANY_CELLS,
     SCALE_DRAWS,
     SCALES,
     SWEEP,
     TINY,
     Steering,
 )
+from lime_guarantee.engine.subsets import Subsets, few_cells, is_binary
 from lime_guarantee.errors import InvalidInputError
-
-Effort = Literal["low", "normal", "high"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,12 @@ PLANS = {
 
 MANY_DIMENSIONS = 50
 """From so many features on, a sweep in context pays."""
+
+MANY_CELLS = 6
+"""From so many axes of few cells on, it is decided first which of them vary at all."""
+
+ROOM_FOR_CELLS, BACKGROUND_DRAWS = 0.5, 100
+"""While that is decided, other sides are drawn in by this factor; draws that tell what still fails there."""
 
 FEW_DIMENSIONS = 5
 """Up to so many features, the draws cover the box well enough for a maximum box among them."""
@@ -102,7 +104,10 @@ class Balanced:
         if task.free_axes.size == 0:
             yield task.domain
             return
-        run = _Run(task, PLANS[self.effort])
+        if is_binary(task):
+            yield from Subsets(task, self.effort).propose()
+            return
+        run = _Run(task, self.effort)
         try:
             yield from run.propose()
         except _OutOfBudget:
@@ -116,9 +121,10 @@ class _OutOfBudget(Exception):  # noqa: N818 - not an error: the search ends and
 class _Run:
     """One search: the phases, and what they share."""
 
-    def __init__(self, task: Task, plan: _Plan) -> None:
+    def __init__(self, task: Task, effort: Effort) -> None:
         self.task = task
-        self.plan = plan
+        self.effort = effort
+        self.plan = plan = PLANS[effort]
         self.dims = int(task.instance.size)
         self.allowed = 1.0 - task.purity
         self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2 * plan.batch, 25 * plan.batch))
@@ -138,11 +144,9 @@ class _Run:
             attempt = yield steering.box()
             if attempt.accepted:
                 return
-        if np.sum(steering.free & steering.cells) >= MANY_CELLS:
-            self._leave_reserve(steering.cell_choice_draws + scaling)
-            steering.extent = np.where(steering.cells, swept, steering.extent)
-            steering.choose_cells()
-        if self.dims >= MANY_DIMENSIONS and not steering.chose_cells:
+        if few_cells(self.task).size >= MANY_CELLS:
+            steering = self._with_chosen_cells(swept)
+        elif self.dims >= MANY_DIMENSIONS:
             self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)
             steering.sweep_in_context()
         start = steering.extent.copy()
@@ -152,6 +156,40 @@ class _Run:
             self._balance(0.5**calm)
             if (yield from self._certify(last=calm == RESTARTS)):
                 return
+
+    def _with_chosen_cells(self, swept: FloatArray) -> Steering:
+        """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
+
+        The other axes vary meanwhile, in a box drawn in so far that most of what fails is due to the cells.
+        """
+        steering, task = self.steering, self.task
+        axes = few_cells(task)
+        few = np.tile(np.isin(np.arange(self.dims), axes), 2)
+        steering.extent = np.where(few, 0.5, swept)
+        reach = steering.box(swept)
+        if not few[steering.free].all():
+            self._leave_reserve(SCALES.size * SCALE_DRAWS)
+            steering.draw_in_until_faithful(steering.free & ~few)
+        around = steering.box(np.where(few, 0.5, ROOM_FOR_CELLS * steering.extent))
+        self._leave_reserve(BACKGROUND_DRAWS)
+        background = ~task.oracle.evaluate(around.sample(task.rng, BACKGROUND_DRAWS))
+        chosen = Subsets(
+            task,
+            self.effort,
+            axes=axes[reach.width[axes] > 1.0],  # what fails alone stays
+            around=around,
+            reach=reach,
+            allowed=self.allowed + float(background.mean()),
+            reserve=4.0,
+        ).choose()
+        pinned = np.setdiff1d(axes, chosen)
+        lower, upper = task.domain.lower.copy(), task.domain.upper.copy()
+        lower[pinned] = upper[pinned] = task.instance[pinned]
+        self.task = replace(task, domain=Box(lower, upper, task.domain.unit))
+        rigid = few & ~few[steering.free].all()  # where all axes are such, they have to give way, too
+        self.steering = Steering(self.task, np.where(few, swept, ROOM_FOR_CELLS * steering.extent), rigid)
+        self.steering.single = swept
+        return self.steering
 
     def propose_at_once(self) -> Proposals:
         """Propose what there is, drawn in with caution: what is left is needed for certificates."""
@@ -197,8 +235,6 @@ class _Run:
         """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
         steering = self.steering
         aim = self.plan.aim * self.allowed
-        if steering.chose_cells and self._affords(CELL_TESTS * CELL_DRAWS, certificates=3.0):
-            steering.add_cells()
         before = steering.box().log_volume
         steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
         polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from lime_guarantee.arrays import FloatArray, IntArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.certify import Attempt, Shape
 from lime_guarantee.engine.oracle import Oracle
+
+Effort = Literal["low", "normal", "high"]
+"""How much a search spends."""
 
 Proposals = Generator[Shape, Attempt, None]
 """Yields shapes that hold the instance; is sent the attempt on each; ends when it has no more to propose."""

@@ -27,15 +27,6 @@ SCALE_DRAWS = 24
 SCALE_FAITHFUL = 0.97
 CONTEXT_DRAWS = 10
 
-MANY_CELLS = 6
-"""From so many sides of cells on, they are chosen one by one."""
-
-CELL_TESTS, CELL_MISSES, CELL_DRAWS = 50, 12, 64
-"""Tests made to let more sides of cells vary, single sides that may fail theirs, and draws for each test."""
-
-COMPANY, COMPANY_DRAWS = (0.5, 0.25, 0.125, 0.0625), 32
-"""How many of the other axes of cells move along when one is tried, and draws for each of these."""
-
 SLAB = 0.2
 """A face's failing rate is read off the outer slab of this share of the width."""
 
@@ -74,7 +65,7 @@ PATH_PENALTY = 0.3
 class Steering:
     """The state of the search: where the sides are, and what is known of their faces."""
 
-    def __init__(self, task: Task, extent: FloatArray | None = None) -> None:
+    def __init__(self, task: Task, extent: FloatArray | None = None, rigid: BoolArray | None = None) -> None:
         domain, instance = task.domain, task.instance
         self.task = task
         self.instance = instance
@@ -84,6 +75,8 @@ class Steering:
         self.free = self.edge > 0
         self.cells = np.tile(domain.unit > 0, 2)
         self.extent = self.edge.copy() if extent is None else extent.copy()
+        # Both sides of a rigid axis stay where they are.
+        self.rigid = np.zeros(2 * self.dims, dtype=np.bool_) if rigid is None else rigid
         self.single = self.edge.copy()  # how far each side goes when it moves alone
         self._before: FloatArray | None = None  # the extents of the round before, to go back to
         self._found = np.zeros(2 * self.dims)  # failures seen in the slabs
@@ -92,12 +85,11 @@ class Steering:
         self._room = np.full(2 * self.dims, STEP)  # how far a side may grow; little after a cut
         self._pool = np.empty((0, self.dims))
         self._drawn: list[tuple[FloatArray, BoolArray]] = []
-        self._ranked: IntArray | None = None  # sides of cells, if chosen: the least harmful first
 
     def restarted(self, extent: FloatArray) -> Steering:
-        """The same with other extents, and without what was learnt while balancing."""
+        """The same with other extents, nothing rigid, and without what was learnt while balancing."""
         fresh = Steering(self.task, extent)
-        fresh.single, fresh._ranked = self.single, self._ranked
+        fresh.single = self.single
         return fresh
 
     def box(self, extent: FloatArray | None = None) -> Box:
@@ -128,80 +120,6 @@ class Steering:
             else:
                 self.extent[side] = far[first - 1] if first else far[0] / 2
         self.single = self.extent.copy()
-
-    @property
-    def chose_cells(self) -> bool:
-        """Whether sides of cells were chosen one by one."""
-        return self._ranked is not None
-
-    @property
-    def cell_choice_draws(self) -> int:
-        """How many draws it takes to rank the sides of cells."""
-        return len(COMPANY) * self._company_draws
-
-    @property
-    def _company_draws(self) -> int:
-        return COMPANY_DRAWS * max(1, int(np.sum(self.free & self.cells)) // 8)
-
-    def choose_cells(self) -> None:
-        """Decide which axes of cells vary at all: those that fail least, as many as hardly anything fails.
-
-        A side of cells cannot be moved in by a little, so where there are many of them one common factor
-        would give up all at once. Axes are moved in random company, more and less of it, and ranked by how
-        often that fails; then the longest harmless beginning of the list is taken.
-        """
-        sides = np.flatnonzero(self.free & self.cells)
-        held = np.where(self.cells, np.minimum(self.extent, 0.5), self.extent)
-        points = np.concatenate([self._moved_at_random(held, share) for share in COMPANY])
-        failed = ~self.task.oracle.evaluate(points)
-        gap = points - self.instance
-        moved = np.concatenate([gap < 0, gap > 0], axis=1)[:, sides]
-        rate = (failed @ moved + 0.5) / (moved.sum(axis=0) + 1)
-        self._ranked = sides[np.argsort(rate, kind="stable")]
-        lengths = np.unique(np.linspace(1, sides.size, SCALES.size).astype(np.int64))
-        boxes = []
-        for length in lengths:
-            extent = held.copy()
-            extent[self._ranked[:length]] = self.extent[self._ranked[:length]]
-            boxes.append(extent)
-        draws = np.concatenate([self.box(e).sample(self.task.rng, SCALE_DRAWS) for e in boxes])
-        share = self.task.oracle.evaluate(draws).reshape(lengths.size, SCALE_DRAWS).mean(axis=1)
-        bad = np.flatnonzero(share < SCALE_FAITHFUL)
-        first_bad = int(bad[0]) if bad.size else lengths.size
-        self.extent = boxes[first_bad - 1] if first_bad else held
-
-    def add_cells(self) -> None:
-        """Let more sides of cells vary, where that does no harm: many at once, then fewer, then one."""
-        if self._ranked is None:
-            return
-        misses, size = 0, self.edge.size
-        for _ in range(CELL_TESTS):
-            waiting = (self.extent[self._ranked] < 1.0) & (self.single[self._ranked] >= 1.0)
-            group = self._ranked[waiting][:size]
-            if group.size == 0 or misses == CELL_MISSES:
-                return
-            extent = self.extent.copy()
-            extent[group] = self.single[group]
-            points = self.box(extent).sample(self.task.rng, CELL_DRAWS)
-            if group.size == 1:  # draw in what it adds
-                axis = group[0] % self.dims
-                still = points[:, axis] == self.instance[axis]
-                points[still, axis] += -1.0 if group[0] < self.dims else 1.0
-            failures = int(np.sum(~self.task.oracle.evaluate(points)))
-            if failures <= (group.size > 1):
-                self.extent = extent
-                size = 2 * group.size
-            elif group.size > 1:
-                size = group.size // 2
-            else:  # to the end of the list
-                self._ranked = np.append(self._ranked[self._ranked != group[0]], group)
-                misses += 1
-
-    def _moved_at_random(self, held: FloatArray, share: float) -> FloatArray:
-        """Points in which each axis of cells has moved with some probability, as far as it goes alone."""
-        rng, count = self.task.rng, self._company_draws
-        points, moved = self.box(held).sample(rng, count), self.box().sample(rng, count)
-        return np.where((rng.random(points.shape) < share) & self.cells[: self.dims], moved, points)
 
     def sweep_in_context(self) -> None:
         """Move one side at a time while the others vary, too: what never fails does not matter.
@@ -285,14 +203,14 @@ class Steering:
             return
         rate = self._face_rates(box, points, failures)
         common = self._inner().astype(np.float64)
-        excess = np.where(self.free, np.maximum(np.log(rate), 0.0), 0.0)
+        excess = np.where(self.free & ~self.rigid, np.maximum(np.log(rate), 0.0), 0.0)
         whole = self.extent.copy()
         pool = np.concatenate([failures, self._pool[box.contains(self._pool)]])
         enough = aim * len(points) / len(failures) * len(pool)
         self._cut_back(pool, enough, score=FINAL_SCORE, share=0.0, caution=FINAL_CAUTION)
         trimmed = self.extent
         cut_penalty = PATH_PENALTY * np.sum(trimmed < whole)
-        best, best_volume = 0.7 * whole, -np.inf
+        best, best_volume = np.where(self.rigid, whole, 0.7 * whole), -np.inf
         for start, speed, penalty in (
             (whole, common, 0.0),
             (whole, excess, PATH_PENALTY),
@@ -311,12 +229,13 @@ class Steering:
     def _near_edge(self, extent: FloatArray) -> BoolArray:
         """The sides that are almost at the edge and have not been cut back of late."""
         near = np.where(self.cells, extent > self.edge - 0.5, extent > NEAR_EDGE * self.edge)
-        return np.asarray(near & (self._room >= STEP))
+        return np.asarray(near & (self._room >= STEP) & ~self.rigid)
 
     def _inner(self) -> BoolArray:
         """The sides that are not at the edge; all free ones if there is none."""
-        inner = self.free & (self.extent < self.edge)
-        return np.asarray(inner if inner.any() else self.free)
+        free = self.free & ~self.rigid
+        inner = free & (self.extent < self.edge)
+        return np.asarray(inner if inner.any() else free)
 
     def _whole_cells(self, sides: IntArray, steps: FloatArray) -> FloatArray:
         return np.where(self.cells[sides, np.newaxis], np.ceil(steps), steps)
@@ -348,10 +267,11 @@ class Steering:
     ) -> FloatArray:
         """Cut sides that hold the failures, the best cut first; returns the failures that are left."""
         self.extent = self.extent.copy()
+        rigid = self.rigid[: self.dims]
         while len(pool) >= 5 and len(pool) > enough:
-            side, extent, gain = kernels.best_cut(
-                np.ascontiguousarray(pool), self.instance, self.extent, self.unit, caution, share
-            )
+            # A point at the instance on a rigid axis speaks against none of its sides.
+            seen = np.where(rigid, self.instance, pool) if rigid.any() else np.ascontiguousarray(pool)
+            side, extent, gain = kernels.best_cut(seen, self.instance, self.extent, self.unit, caution, share)
             if gain < score:
                 break
             axis = side % self.dims
@@ -397,7 +317,9 @@ class Steering:
         if failing > 4.0 * aim:
             room = np.minimum(room, 0.0)
         width = np.tile(self.extent[: self.dims] + self.extent[self.dims :] + self.unit + TINY, 2)
-        weight = np.where(self.free, (2.5 * np.maximum(rate - 1, 0) + 0.02) * self.extent / width, 0.0)
+        weight = np.where(
+            self.free & ~self.rigid, (2.5 * np.maximum(rate - 1, 0) + 0.02) * self.extent / width, 0.0
+        )
         wanted = 0.7 * float(np.clip(np.log(aim / failing), -1.2, 1.2))
         answer = -pace * np.log(rate)
         inward = np.minimum(answer + pace * NOTABLE, 0.0)
@@ -411,21 +333,13 @@ class Steering:
         for _ in range(20):
             middle = (low + high) / 2
             low, high = (middle, high) if np.sum(weight * step(middle)) < wanted else (low, middle)
-        moved = step((low + high) / 2)
+        moved = np.where(self.rigid, 0.0, step((low + high) / 2))
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
         extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
-        extent = self._add_one_cell_side(extent)
         settled = self._near_edge(extent) & (rate < np.exp(NOTABLE)) & (moved > -0.05)
         extent = np.where(settled, self.edge, extent)
         self.extent = np.where(self.free, np.minimum(extent, self.edge), 0.0)
-
-    def _add_one_cell_side(self, extent: FloatArray) -> FloatArray:
-        """Where cells were chosen one by one, let one axis at a time begin to vary, the best first."""
-        if self._ranked is None:
-            return extent
-        new = [s for s in self._ranked if self.extent[s] < 1.0 <= extent[s]]
-        return np.where(np.isin(np.arange(extent.size), new[1:]), 0.9, extent)
 
     def _along(
         self, extent: FloatArray, speed: FloatArray, points: FloatArray, faithful: BoolArray, aim: float
