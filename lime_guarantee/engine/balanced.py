@@ -54,7 +54,7 @@ class _Plan:
 
 PLANS = {
     "low": _Plan(batch=40, growing=30, balancing=2.0, settling=3, aim=0.3),
-    "normal": _Plan(batch=60, growing=60, balancing=3.0, settling=4, aim=0.45),
+    "normal": _Plan(batch=60, growing=40, balancing=3.0, settling=4, aim=0.35),
     "high": _Plan(batch=140, growing=90, balancing=5.0, settling=8, aim=0.55),
 }
 
@@ -72,12 +72,23 @@ FEW_DIMENSIONS = 5
 
 POLISH_POSITIVES, POLISH_NEGATIVES, POLISH_NODES = 300, 1_000, 200
 
-RESTARTS = 2
+BETTER = 0.01
+"""A maximum box must be larger by this much, in log volume."""
+
+SCREEN, CLEAN = 10, 1.5
+"""Draws that a maximum box is tried on at most, and clean ones that will do, in units of 1 / (1 - purity)."""
+
+FINAL, FINAL_FEW, STEPS = 3.0, 1.0, 3
+"""Draws, in units of 1 / aim, to draw a box in before it is proposed (fewer if a maximum box is tried, too),
+and the steps this takes."""
+
+LESS = 0.6
+"""After a rejection the aim is lowered by this factor."""
+
+RESTARTS = 1
 """How often the search starts again, more calmly, when its box dwindles."""
 
 MOST_ATTEMPTS = 40
-FEWEST_ATTEMPTS = 4
-"""After so many rejections a restart is tried, if one is left."""
 
 Batch = tuple[FloatArray, BoolArray]
 
@@ -126,6 +137,7 @@ class _Run:
         self.effort = effort
         self.plan = plan = PLANS[effort]
         self.dims = int(task.instance.size)
+        self.few = self.dims <= FEW_DIMENSIONS
         self.allowed = 1.0 - task.purity
         self.batch = int(np.clip(plan.batch * np.sqrt(self.dims), 2 * plan.batch, 25 * plan.batch))
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
@@ -150,11 +162,15 @@ class _Run:
             self._leave_reserve(2 * self.dims * CONTEXT_DRAWS + scaling)
             steering.sweep_in_context()
         start = steering.extent.copy()
+        rivals = [steering.restarted(start)]  # even the start may be the largest, if all others dwindle
         for calm in range(RESTARTS + 1):
             if calm:
                 self.steering = steering.restarted(start)
             self._balance(0.5**calm)
-            if (yield from self._certify(last=calm == RESTARTS)):
+            least = self.steering.box().log_volume - 3.0 - 0.03 * self.dims
+            self._draw_in()
+            rivals.append(self.steering)
+            if (yield from self._certify(rivals, least if calm < RESTARTS else -np.inf)):
                 return
 
     def _with_chosen_cells(self, swept: FloatArray) -> Steering:
@@ -221,30 +237,39 @@ class _Run:
             done = k / rounds
             self._round(self.batch, grow * (low / grow) ** done, pace=0.2**done, phase="balancing")
             logs.append(np.log(np.maximum(steering.extent, TINY)))
-        for k in range(1, plan.settling + 1):
-            aim = low * (lowest / low) ** (k / plan.settling)
+        settling = 0 if self.few else plan.settling  # a maximum box wants failures all around
+        for k in range(1, settling + 1):
+            aim = low * (lowest / low) ** (k / settling)
             self._round(int(self.batch * low / aim), aim, pace=0.2, phase="settling")
             logs.append(np.log(np.maximum(steering.extent, TINY)))
-        steering.average(logs[-(plan.settling + rounds // 2) :])
+        steering.average(logs[-(settling + rounds // 2) :])
 
     def _round(self, count: int, aim: float, pace: float, phase: str) -> None:
         self.task.report(phase, self.steering.box())
         self.steering.steer(*self._draw(count), aim, pace)
 
-    def _certify(self, *, last: bool) -> Generator[Shape, Attempt, bool]:
-        """Draw the box in and propose it, again and again; False if it dwindles and a restart is better."""
-        steering = self.steering
+    def _draw_in(self) -> None:
+        """Draw the box in step by step, each on fresh draws: what was drawn before has shaped the box."""
+        steering, aim = self.steering, self.plan.aim * self.allowed
+        share = FINAL_FEW if self.few else FINAL
+        count = max(int(1.5 * len(self.seen[-1][0])), int(share / aim)) // STEPS
+        for step in range(1, STEPS + 1):
+            self.task.report("settling", steering.box())
+            steering.draw_in(*self._draw(count), aim * STEPS / step)
+
+    def _certify(self, rivals: list[Steering], least: float) -> Generator[Shape, Attempt, bool]:
+        """Propose the largest of the boxes, drawn in after a rejection; False if all are below the least."""
         aim = self.plan.aim * self.allowed
-        before = steering.box().log_volume
-        steering.draw_in(*self._draw(max(int(1.5 * len(self.seen[-1][0])), int(3.0 / aim))), aim)
-        polish = self._maximum_box() if self.dims <= FEW_DIMENSIONS else None
-        for tried in range(MOST_ATTEMPTS):
-            box = steering.box()
+        polish = self._maximum_box() if self.few else None
+        if polish is not None:
+            self._screen(polish)
+        for _ in range(MOST_ATTEMPTS):
+            self.steering = max(rivals, key=lambda rival: rival.box().log_volume)
+            box = self.steering.box()
             polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
-            if polished is not None and polished.log_volume > box.log_volume + 0.05:
+            if polished is not None and polished.log_volume > box.log_volume + BETTER:
                 box = polished
-            dwindled = box.log_volume < before - 3.0 - 0.03 * self.dims
-            if not last and (dwindled or tried >= FEWEST_ATTEMPTS):
+            if box.log_volume < least:
                 return False
             attempt = yield box
             if attempt.accepted:
@@ -252,8 +277,8 @@ class _Run:
             if polish is not None:
                 polish.add_negatives(attempt.failures)
             if box is not polished:
-                aim *= 0.85
-                steering.draw_in(attempt.points, attempt.faithful, aim)
+                aim *= LESS
+                self.steering.draw_in(attempt.points, attempt.faithful, aim)
         return True
 
     def _maximum_box(self) -> MaxBoxProblem:
@@ -272,11 +297,28 @@ class _Run:
         problem.add_negatives(points[~faithful][-POLISH_NEGATIVES:])
         return problem
 
+    def _screen(self, polish: MaxBoxProblem) -> None:
+        """Try the maximum box on fresh draws until hardly any fail: a certificate would cost more."""
+        left, count = int(SCREEN / self.allowed), self.batch // 2
+        while count <= left:
+            box = Box(*polish.expanded(), self.task.domain.unit)
+            if box.log_volume <= self.steering.box().log_volume + BETTER:
+                return
+            self._leave_reserve(count)
+            points = box.sample(self.task.rng, count)
+            faithful = self.task.oracle.evaluate(points)
+            polish.add_negatives(points[~faithful])
+            left -= count
+            if faithful.all():
+                if count >= CLEAN / self.allowed:
+                    return
+                count *= 2
+
     def _draw(self, count: int) -> Batch:
         self._leave_reserve(count)
         points = self.steering.box().sample(self.task.rng, count)
         batch = points, self.task.oracle.evaluate(points)
-        if self.dims > FEW_DIMENSIONS:
+        if not self.few:
             self.seen.clear()  # many points of many features fill the memory, and the last ones will do
         self.seen.append(batch)
         return batch

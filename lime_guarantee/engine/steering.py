@@ -43,6 +43,9 @@ STEP = 0.5
 LARGEST_STEP = 1.2
 """Bounds on how far a side moves in a round (in logarithms); the second one while nothing fails."""
 
+FAR_OFF, COMMON_STEP = 3.0, 0.1
+"""A failing share so many times the aim, with no face to blame, draws all sides in by this much."""
+
 LOST = 0.4
 """A box that fails more often than this has grown too fast: go back."""
 
@@ -333,7 +336,10 @@ class Steering:
         for _ in range(20):
             middle = (low + high) / 2
             low, high = (middle, high) if np.sum(weight * step(middle)) < wanted else (low, middle)
-        moved = np.where(self.rigid, 0.0, step((low + high) / 2))
+        moved = step((low + high) / 2)
+        if failing > FAR_OFF * aim and np.sum(weight * moved) > 0.5 * wanted:
+            moved = np.where(self._inner(), np.minimum(moved, 0.0) - COMMON_STEP * pace, moved)
+        moved = np.where(self.rigid, 0.0, moved)
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
         extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
