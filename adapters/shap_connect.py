@@ -62,7 +62,7 @@ def connect(row: Row, facts: Facts, request: Request, output: int | str | None) 
     elif facts.batch is not None:
         check = np.concatenate([check, facts.batch[1][:CHECKED_ROWS]])
     own = None
-    if facts.model is not None:
+    if facts.model is not None and (facts.copied or check.dtype != object):
         own = Answers(facts.model, facts.link, None, facts.columns, {})
     asked = 0
     if request.predict_fn is None:
@@ -75,7 +75,7 @@ def connect(row: Row, facts: Facts, request: Request, output: int | str | None) 
         model, answer = _matched(
             row, position, _candidates(request, facts), check, output, facts, "the model"
         )
-        if own is not None:
+        if own is not None and facts.copied:
             asked = len(check)
             _, theirs = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
             _compare(answer, theirs, row, position)
@@ -85,6 +85,8 @@ def connect(row: Row, facts: Facts, request: Request, output: int | str | None) 
 def _candidates(request: Request, facts: Facts) -> list[Answers]:
     """The user's function, as it is and, where the units explained are open, as log-odds."""
     predict_fn = request.model()
+    if facts.kind not in ("none", "TreeExplainer", "LinearExplainer"):  # it asked a function: ask it alike
+        return [Answers(predict_fn, facts.link, None, facts.columns, {})]
     width = 0 if facts.background is None else facts.background.shape[1]
     columns, dtypes = facts.columns or fitted_on_frame(predict_fn, width), {}
     known = facts.noted.dtypes
@@ -93,10 +95,7 @@ def _candidates(request: Request, facts: Facts) -> list[Answers]:
     if known is not None:
         columns = columns or list(known)
         dtypes = known if columns == list(known) else {}
-    links = [facts.link]
-    if facts.kind in ("none", "TreeExplainer", "LinearExplainer"):
-        links = [Link("identity"), Link("logit")]
-    return [Answers(predict_fn, link, None, columns, dtypes) for link in links]
+    return [Answers(predict_fn, Link(name), None, columns, dtypes) for name in ("identity", "logit")]
 
 
 def _matched(

@@ -66,7 +66,8 @@ def adapt(
     connection = connect(row, facts, request, output)
     case = Case(row, connection)
     domain = _domain(row, facts, request)
-    scale = 1.0 if units == "probability" else float(np.ptp(connection.seen))
+    classifier = units == "probability" or (facts.probable and connection.like_probabilities)
+    scale = 1.0 if classifier else float(np.ptp(connection.seen))
     asking: Any = case.model
     instance, rows_each = row.instance, 1
     if space == "coalition":
@@ -90,7 +91,7 @@ def adapt(
         surrogate=g,
         instance=instance,
         domain=domain,
-        classifier=units == "probability" or connection.like_probabilities,
+        classifier=classifier,
         scale=scale,
         batch_rows=max(1, BATCH_ROWS // rows_each),
         rows_each=rows_each,
