@@ -44,6 +44,9 @@ class Context:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "predict_fn": None}
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Context:
+        return self  # copies know what the explanation knew: only pickling forgets
+
     def attach(self, explanation: Any) -> None:
         """Let an explanation carry this context."""
         setattr(explanation, CONTEXT, self)

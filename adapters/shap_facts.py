@@ -51,8 +51,8 @@ class Facts:
     copied : bool
         Whether the copy is what was explained. XGBoost and LightGBM explain themselves if there is no
         background; then shap's copy is not asked, and may not even take their categories.
-    probable : bool
-        Whether the units explained can be probabilities.
+    probable, odds : bool
+        Whether the units explained can be probabilities, or log-odds.
     """
 
     kind: str
@@ -68,6 +68,7 @@ class Facts:
     batch: tuple[AnyArray, AnyArray] | None = None
     copied: bool = True
     probable: bool = True
+    odds: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "model": None, "noted": replace(self.noted, estimator=None)}
@@ -89,9 +90,11 @@ def read_explainer(explainer: Any) -> Facts:
     background, shares, columns = _background(explainer, family)
     output = str(getattr(explainer, "model_output", ""))
     link = Link.of(getattr(explainer, "link", None)) if family in ("kernel", "masker") else Link("identity")
-    probable = family != "linear" and link.name != "logit"
-    if family == "tree" and output == "raw":
-        probable = explainer.model.tree_output == "probability"
+    probable, odds = family != "linear" and link.name != "logit", True
+    if family == "tree":
+        leaves = explainer.model.tree_output
+        probable = output != "raw" or leaves == "probability"
+        odds = output == "raw" and leaves == "log_odds"
     return Facts(
         kind=type(explainer).__name__,
         background=background,
@@ -106,6 +109,7 @@ def read_explainer(explainer: Any) -> Facts:
         model=_own_model(explainer, family),
         copied=family != "tree" or background is not None or explainer.model.model_type == "internal",
         probable=probable,
+        odds=odds,
     )
 
 

@@ -10,6 +10,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import xgboost
+from lime_guarantee.adapters.request import Request
 from scipy.special import expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -25,7 +26,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
 from lime_guarantee import wrap
-from lime_guarantee.adapters.request import Request
 from lime_guarantee.guarantee import subject_of
 
 with warnings.catch_warnings():  # of its own use of matplotlib
@@ -200,9 +200,7 @@ def tree_cases() -> list[Case]:
         label = f"{name} class"
         if name != "forest":
             cases.append(
-                Case(
-                    f"{label}, raw", lambda label=label: shap.TreeExplainer(fitted(label)), log_odds(label)
-                )
+                Case(f"{label}, raw", lambda label=label: shap.TreeExplainer(fitted(label)), log_odds(label))
             )
             cases.append(
                 Case(

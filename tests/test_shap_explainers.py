@@ -17,7 +17,7 @@ def of_shape(*shapes):
 def test_explanation_and_model_agree_at_the_instance(name):
     case = CASES[name]
     explained, explanation = case.subject.explained, case.explanation
-    added = float(np.ravel(explanation.base_values)[0]) + explanation.values.sum()
+    added = float(np.ravel(explanation.base_values)[0]) + explanation.values.sum(dtype=np.float64)
     added, truth = case.told(added), case.told(case.truth(case.instance)[0])
     assert explained.surrogate_at_instance == pytest.approx((added,), abs=1e-9)
     assert explained.model_at_instance == pytest.approx((truth,), rel=1e-5, abs=1e-5)
