@@ -62,29 +62,32 @@ def connect(row: Row, facts: Facts, request: Request, output: int | str | None) 
     elif facts.batch is not None:
         check = np.concatenate([check, facts.batch[1][:CHECKED_ROWS]])
     own = None
-    if facts.model is not None:
+    if facts.model is not None and (facts.copied or check.dtype != object):
         own = Answers(facts.model, facts.link, None, facts.columns, {})
-    asked = 0
     if request.predict_fn is None:
         if own is None:
             request.model()  # raises: there is none
-        model, answer = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+        model, answer, asked = _matched(
+            row, position, [own], check, output, facts, "shap's copy of the model"
+        )
         if facts.noted.estimator is not None:
-            asked = _same_estimator(facts.noted.estimator, answer, check, row, position)
+            asked += _same_estimator(facts.noted.estimator, answer, check, row, position)
     else:
-        model, answer = _matched(
+        model, answer, asked = _matched(
             row, position, _candidates(request, facts), check, output, facts, "the model"
         )
-        if own is not None:
-            asked = len(check)
-            _, theirs = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+        if own is not None and facts.copied:
+            _, theirs, more = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+            asked += more
             _compare(answer, theirs, row, position)
-    return Connection(position, model, answer, len(check) + asked, 1 + bool(asked))
+    return Connection(position, model, answer, asked * len(check), asked)
 
 
 def _candidates(request: Request, facts: Facts) -> list[Answers]:
     """The user's function, as it is and, where the units explained are open, as log-odds."""
     predict_fn = request.model()
+    if facts.kind not in ("none", "TreeExplainer", "LinearExplainer"):  # it asked a function: ask it alike
+        return [Answers(predict_fn, facts.link, None, facts.columns, {})]
     width = 0 if facts.background is None else facts.background.shape[1]
     columns, dtypes = facts.columns or fitted_on_frame(predict_fn, width), {}
     known = facts.noted.dtypes
@@ -93,10 +96,7 @@ def _candidates(request: Request, facts: Facts) -> list[Answers]:
     if known is not None:
         columns = columns or list(known)
         dtypes = known if columns == list(known) else {}
-    links = [facts.link]
-    if facts.kind in ("none", "TreeExplainer", "LinearExplainer"):
-        links = [Link("identity"), Link("logit")]
-    return [Answers(predict_fn, link, None, columns, dtypes) for link in links]
+    return [Answers(predict_fn, Link(name), None, columns, dtypes) for name in ("identity", "logit")]
 
 
 def _matched(
@@ -107,15 +107,16 @@ def _matched(
     output: int | str | None,
     facts: Facts,
     who: str,
-) -> tuple[Answers, FloatArray]:
-    """The candidate, and its column, whose answer at the instance is what the values add up to."""
-    said = []
+) -> tuple[Answers, FloatArray, int]:
+    """The candidate whose answer at the instance is what the values add up to; how many were asked."""
+    said: list[str] = []
     for candidate in candidates:
         answers = candidate.every(check)
         column = matching_column(row, position, answers[0], output, facts.output_names)
         if column is not None:
             several = answers.shape[1] > 1
-            return replace(candidate, column=column if several else None), answers[:, column]
+            chosen = replace(candidate, column=column if several else None)
+            return chosen, answers[:, column], len(said) + 1
         said.append(", ".join(f"{number:.6g}" for number in answers[0]))
     raise InvalidInputError(
         f"explanation: base + sum(values) is {row.target[position]:.6g}, but {who} answers "
@@ -126,24 +127,37 @@ def _matched(
 
 
 def _same_estimator(estimator: Any, answer: FloatArray, check: AnyArray, row: Row, position: int) -> int:
-    """Compare shap's copy of an estimator with the estimator; returns the rows asked."""
+    """Compare shap's copy of an estimator with the estimator; returns how often that was asked."""
     asked, worst = 0, None
     for method in METHODS:
         predict_fn = getattr(estimator, method, None)
         if predict_fn is None:
             continue
         columns = fitted_on_frame(predict_fn, check.shape[1])
+        labels = method == "predict" and hasattr(estimator, "predict_proba")
         for link in (Link("identity"), Link("logit")):
             theirs = Answers(predict_fn, link, None, columns, {}).every(check)
-            asked += len(check)
+            asked += 1
+            scores = not labels and link.name == "identity" and theirs.shape[1] <= 2
             near = row.near(theirs, answer[:, np.newaxis], position)
             if near.all(axis=0).any():
                 return asked
             if near[0].any():
                 worst = theirs[:, int(np.argmax(near[0]))]
+            elif worst is None and scores and not _same_order(theirs[:, -1], answer, row, position):
+                worst = theirs[:, -1]
     if worst is not None:
         _compare(worst, answer, row, position)
     return asked
+
+
+def _same_order(one: FloatArray, other: FloatArray, row: Row, position: int) -> bool:
+    """Whether two answers rise together, or against each other: they may be the same, in other units."""
+    ordered = other[np.argsort(one, kind="stable")]
+    for rising in (ordered, ordered[::-1]):
+        if row.near(rising, np.maximum.accumulate(rising), position).all():
+            return True
+    return False
 
 
 def _compare(model: FloatArray, copy: FloatArray, row: Row, position: int) -> None:

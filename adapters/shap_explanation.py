@@ -66,7 +66,11 @@ def adapt(
     connection = connect(row, facts, request, output)
     case = Case(row, connection)
     domain = _domain(row, facts, request)
-    scale = 1.0 if units == "probability" else float(np.ptp(connection.seen))
+    classifier = facts.probable and connection.like_probabilities
+    if units == "probability":
+        _check_odds(case.model, facts, classifier=classifier)
+        classifier = True
+    scale = 1.0 if classifier else float(np.ptp(connection.seen))
     asking: Any = case.model
     instance, rows_each = row.instance, 1
     if space == "coalition":
@@ -90,7 +94,7 @@ def adapt(
         surrogate=g,
         instance=instance,
         domain=domain,
-        classifier=units == "probability" or connection.like_probabilities,
+        classifier=classifier,
         scale=scale,
         batch_rows=max(1, BATCH_ROWS // rows_each),
         rows_each=rows_each,
@@ -242,10 +246,13 @@ def _instance(data: Any) -> AnyArray:
 
 def _domain(row: Row, facts: Facts, request: Request) -> Domain:
     """Range and kind of every feature: from training data, else from the rows shap was given."""
+    pairs = bound_pairs(request.bounds, row.names)
     if request.training_data is not None:
         domain = Domain.from_data(request.training_data)
     elif facts.noted.domain is not None:
         domain = facts.noted.domain
+    elif len({i for i, _, _ in pairs}) == row.instance.size:
+        domain = Domain.from_bounds(np.zeros(row.instance.size), np.zeros(row.instance.size))
     else:
         known = [
             np.asarray(part)
@@ -255,7 +262,7 @@ def _domain(row: Row, facts: Facts, request: Request) -> Domain:
         if not known:
             raise InvalidInputError(
                 "training_data: neither the explanation nor its explainer knows the range of the features. "
-                "Pass training_data=."
+                "Pass training_data=, or bounds= for all of them."
             )
         domain = Domain.from_data(np.concatenate(known))
         if request.bounds is None:
@@ -268,12 +275,28 @@ def _domain(row: Row, facts: Facts, request: Request) -> Domain:
             f"training_data: the explanation has {row.instance.size} features; got {len(domain)} columns."
         )
     axes = [replace(axis, name=name) for axis, name in zip(domain.axes, row.names, strict=True)]
-    for i, low, high in bound_pairs(request.bounds, row.names):
+    for i, low, high in pairs:
         axes[i] = ordered_axis(axes[i].name, low, high, integer=axes[i].has_cells)
     for i, value in enumerate(row.instance):
         if is_missing(value):  # a missing value is no number to move: it stays missing
             axes[i] = categorical_axis(axes[i].name, (value,))
     return Domain(tuple(axes))
+
+
+def _check_odds(model: Answers, facts: Facts, *, classifier: bool) -> None:
+    """Refuse to read as log-odds what is none."""
+    if classifier:
+        what = "the values explained are probabilities already. Leave units= out"
+    elif not facts.odds:
+        what = "the model's answers are no log-odds of a probability. Leave units= out"
+    elif model.column is not None and model.link.name == "identity":
+        what = (
+            "the scores of several classes become probabilities only together. Explain probabilities, with "
+            "shap.PermutationExplainer(model.predict_proba, ...)"
+        )
+    else:
+        return
+    raise InvalidInputError(f"units: 'probability' is for log-odds, but {what}.")
 
 
 def _allowance(allowance: int | None, domain: Domain, request: Request) -> int:

@@ -48,6 +48,11 @@ class Facts:
         What was seen besides.
     batch : tuple of arrays, or None
         Values and data of all rows that were explained together.
+    copied : bool
+        Whether the copy is what was explained. XGBoost and LightGBM explain themselves if there is no
+        background; then shap's copy is not asked, and may not even take their categories.
+    probable, odds : bool
+        Whether the units explained can be probabilities, or log-odds.
     """
 
     kind: str
@@ -61,6 +66,9 @@ class Facts:
     model: Callable[[Any], Any] | None
     noted: Noted = field(default_factory=lambda: Noted())
     batch: tuple[AnyArray, AnyArray] | None = None
+    copied: bool = True
+    probable: bool = True
+    odds: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "model": None, "noted": replace(self.noted, estimator=None)}
@@ -81,20 +89,27 @@ def read_explainer(explainer: Any) -> Facts:
     family = _family(explainer)
     background, shares, columns = _background(explainer, family)
     output = str(getattr(explainer, "model_output", ""))
+    link = Link.of(getattr(explainer, "link", None)) if family in ("kernel", "masker") else Link("identity")
+    probable, odds = family != "linear" and link.name != "logit", True
+    if family == "tree":
+        leaves = explainer.model.tree_output
+        probable = output != "raw" or leaves == "probability"
+        odds = output == "raw" and leaves == "log_odds"
     return Facts(
         kind=type(explainer).__name__,
         background=background,
         shares=shares,
         columns=columns,
-        link=Link.of(getattr(explainer, "link", None))
-        if family in ("kernel", "masker")
-        else Link("identity"),
+        link=link,
         coefficients=np.atleast_2d(explainer.coef) if family == "linear" else None,
         output_names=_names(getattr(explainer, "output_names", None)),
         refused="it explains the loss, which needs the true label of every row"
         if output == "log_loss"
         else "",
         model=_own_model(explainer, family),
+        copied=family != "tree" or background is not None or explainer.model.model_type == "internal",
+        probable=probable,
+        odds=odds,
     )
 
 
@@ -179,6 +194,9 @@ def capture(call: Call) -> Context:
     """What to remember when an explainer is called, also of the rows that were explained together."""
     facts, explanation = read_explainer(call.explainer), call.explanation
     values = np.asarray(explanation.values)
+    if values.ndim == 3 and np.shape(explanation.base_values) == values.shape[2:]:
+        # SamplingExplainer gives one base value an output, of which slices of rows would take the wrong one.
+        explanation.base_values = np.tile(explanation.base_values, (len(values), 1))
     if explanation.data is not None and values.ndim in (2, 3):
         data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)
         facts = replace(facts, batch=(values, data))

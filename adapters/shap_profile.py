@@ -100,10 +100,17 @@ class Profile:
         half = (count + 1) // 2
         ranks = np.argsort(self.rng.random((half, dims)), axis=1)
         ranks = np.concatenate([ranks, dims - 1 - ranks])[:count]
-        chosen = self.rng.choice(len(self.background), half, p=self.shares)
+        chosen = self._draw_background(half)
         rows = self.background[np.concatenate([chosen, chosen])[:count]]
         stays = ranks[np.newaxis] < ranks.T[:, :, np.newaxis]  # feature, company, other feature
         self._companies = np.where(stays, self.instance, rows)
+
+    def _draw_background(self, count: int) -> AnyArray:
+        """Positions of background rows, each drawn as often as its share says, give or take one."""
+        order = self.rng.permutation(len(self.background))
+        ends = np.cumsum(self.shares[order])
+        ticks = (self.rng.random() + np.arange(count)) / count * ends[-1]
+        return np.asarray(self.rng.permutation(order[np.searchsorted(ends, ticks)]))
 
     def _ask(self, new: list[FloatArray]) -> None:
         """Ask the model for the mean at new grid points of every feature, in as few calls as can be."""
