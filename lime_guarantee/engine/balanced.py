@@ -85,8 +85,8 @@ and the steps this takes."""
 LESS = 0.6
 """After a rejection the aim is lowered by this factor."""
 
-RESTARTS = 1
-"""How often the search starts again, more calmly, when its box dwindles."""
+RESTARTS, DWINDLED = 1, 6.0
+"""How often the search starts again, more calmly, when its box has lost this much of its log volume."""
 
 MOST_ATTEMPTS = 40
 
@@ -167,7 +167,7 @@ class _Run:
             if calm:
                 self.steering = steering.restarted(start)
             self._balance(0.5**calm)
-            least = self.steering.box().log_volume - 3.0 - 0.03 * self.dims
+            least = self.steering.box().log_volume - DWINDLED - 0.03 * self.dims
             self._draw_in()
             rivals.append(self.steering)
             if (yield from self._certify(rivals, least if calm < RESTARTS else -np.inf)):
