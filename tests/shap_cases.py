@@ -65,7 +65,9 @@ MAKERS = {
     "hist": lambda: HistGradientBoostingRegressor(max_iter=20, random_state=0).fit(X, STEPS),
     "hist class": lambda: HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, CLASSES),
     "hist stumps": lambda: HistGradientBoostingRegressor(max_iter=40, max_leaf_nodes=2).fit(X, CURVES),
-    "hist colours": lambda: HistGradientBoostingRegressor(max_iter=20).fit(CATEGORIES, PRICE),
+    "hist colours": lambda: HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype").fit(
+        CATEGORIES, PRICE
+    ),
     "forest": lambda: RandomForestRegressor(10, max_depth=5, random_state=0).fit(X, STEPS),
     "forest class": lambda: RandomForestClassifier(10, max_depth=5, random_state=0).fit(X, CLASSES),
     "forest three": lambda: RandomForestClassifier(10, max_depth=5, random_state=0).fit(X, THREE),

@@ -93,32 +93,31 @@ def test_values_follow_the_row_and_the_output():
             assert region.explained.model_at_instance == pytest.approx((truth,))
 
 
-def hist_rows_by_error():
-    """Explanations whose sums miss the model, by how much: shap's interventional trees do on some rows."""
-    explainer = shap.TreeExplainer(fitted("hist stumps"), X[:50])
-    batch = theirs(wrap(explainer, training_data=X), X, check_additivity=False)
-    missed = np.abs(batch.base_values + batch.values.sum(axis=1) - fitted("hist stumps").predict(X))
-    return explainer, batch, missed / np.abs(batch.values).sum(axis=1)
-
-
 def test_a_row_that_shap_gets_wrong_is_refused():
-    explainer, batch, missed = hist_rows_by_error()
+    """The sums of shap's interventional trees miss HistGradientBoosting on some rows."""
+    model = fitted("hist stumps")
+    explainer = shap.TreeExplainer(model, X[:50])
+    batch = theirs(wrap(explainer, training_data=X), X, check_additivity=False)
+    missed = np.abs(batch.base_values + batch.values.sum(axis=1) - model.predict(X))
+    missed /= np.abs(batch.values).sum(axis=1)
     wrong, right = int(np.argmax(missed)), int(np.argmin(missed))
-    assert missed[wrong] > 0.01  # else shap was mended, and there is nothing to show
+    assert batch[right].guarantee_region(**QUICK)
+    if missed[wrong] < 0.01:
+        pytest.skip(f"shap {shap.__version__} gets every row right")
     with pytest.raises(shap.utils._exceptions.ExplainerError, match="Additivity check failed"):
         theirs(explainer, X[[wrong]])
     with pytest.raises(InvalidInputError, match=r"base \+ sum\(values\) is .* but shap's copy of the model"):
         batch[wrong].guarantee_region(**QUICK)
-    assert batch[right].guarantee_region(**QUICK)
 
 
-def test_an_error_below_one_percent_of_the_values_passes():
-    _, batch, missed = hist_rows_by_error()
-    for row in range(len(X)):
-        if 1e-4 < missed[row] < 0.009:
-            assert batch[row].guarantee_region(**QUICK).explained.gap > 0
-            return
-    pytest.fail("no row has a small error")
+def test_sums_may_miss_by_one_percent_of_the_values():
+    row = CASES["forest, background"].explanation
+    # shap multiplies the base, too
+    off = np.abs(row.values).sum() / abs(row.base_values + row.values.sum())
+    region = (row * (1 + 0.008 * off)).guarantee_region(**QUICK)
+    assert region.explained.gap == pytest.approx(0.008 * np.abs(row.values).sum(), rel=1e-3)
+    with pytest.raises(InvalidInputError, match=r"base \+ sum\(values\)"):
+        (row * (1 + 0.012 * off)).guarantee_region(**QUICK)
 
 
 def test_trees_without_background_take_the_training_data_as_background():

@@ -137,7 +137,8 @@ def test_pickling_forgets_the_model_and_says_so(single):
 
 
 def test_explanations_of_functions_that_cannot_be_pickled_can():
-    explanation = wrapped(shap.ExactExplainer(lambda rows: rows[:, 0] * 2.0, BACKGROUND), X[:2])
+    explainer = shap.ExactExplainer(lambda rows: rows[:, 0] * 2.0, BACKGROUND)
+    explanation = wrapped(explainer, X[:2], predict_fn=lambda rows: rows[:, 0] * 2.0)
     row = pickle.loads(pickle.dumps(explanation[0]))
     assert row.guarantee_region(predict_fn=lambda rows: rows[:, 0] * 2.0, **QUICK)
 
