@@ -25,7 +25,7 @@ def printed_by(code):
 
 @pytest.mark.compiled
 def test_the_example_prints_what_is_shown(readme):
-    assert printed_by(blocks(readme, "python")[1]) == blocks(readme, "text")[1].strip()
+    assert printed_by(blocks(readme, "python")[2]) == blocks(readme, "text")[1].strip()
 
 
 @pytest.mark.compiled
