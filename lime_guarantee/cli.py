@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, help="module:callable, or a .skops, .joblib or .pkl file")
+    parser.add_argument(
+        "--trust-type", action="append", default=[], metavar="TYPE", help="a type in a .skops file to trust"
+    )
     parser.add_argument("--trust-pickle", action="store_true", help="unpickle the model, which runs its code")
     parser.add_argument(
         "--data", type=Path, required=True, help="the training data: CSV or Parquet, features only"

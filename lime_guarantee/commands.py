@@ -62,7 +62,7 @@ class _Job:
             raise InvalidInputError(
                 f"--rows: the columns of {options.rows} must be those of {options.data}, in the same order."
             )
-        model = load_model(options.model, trust_pickle=options.trust_pickle)
+        model = load_model(options.model, trust_pickle=options.trust_pickle, trust_types=options.trust_type)
         regression = options.regression or is_regression(model)
         self.predict_fn = predict_function(model, regression=regression)
         self.data, self.rows = data.to_numpy(), rows.to_numpy()

@@ -11,9 +11,8 @@ import numpy as np
 
 from lime_guarantee.adapters import find_adapter
 from lime_guarantee.adapters.request import Request, Subject
-from lime_guarantee.engine.search import Effort
 from lime_guarantee.engine.certify import CertifierName
-from lime_guarantee.engine.search import Search
+from lime_guarantee.engine.search import Effort, Search
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.find import check_count, find_region
 from lime_guarantee.progress import Progress

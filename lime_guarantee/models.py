@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ from lime_guarantee.optional import require
 
 PICKLES = (".joblib", ".pkl", ".pickle")
 
+KNOWN_TYPES = ("sklearn.tree._tree.Tree",)
+"""What skops leaves to the user to trust, and every scikit-learn forest holds."""
 
-def load_model(name: str, *, trust_pickle: bool = False) -> Any:
+
+def load_model(name: str, *, trust_pickle: bool = False, trust_types: Sequence[str] = ()) -> Any:
     """The model that a name stands for.
 
     Parameters
@@ -23,10 +26,12 @@ def load_model(name: str, *, trust_pickle: bool = False) -> Any:
         ``module:attribute``, or the path of a ``.skops``, ``.joblib`` or ``.pkl`` file.
     trust_pickle : bool
         Whether to unpickle, which runs whatever code the file holds.
+    trust_types : sequence of str
+        Types in a skops file that are trusted besides those that skops knows.
     """
     suffix = Path(name).suffix
     if suffix == ".skops":
-        return _load_skops(Path(name))
+        return _load_skops(Path(name), [*KNOWN_TYPES, *trust_types])
     if suffix in PICKLES:
         if not trust_pickle:
             raise InvalidInputError(
@@ -71,14 +76,16 @@ def is_regression(model: Any) -> bool:
     return hasattr(model, "predict") and not hasattr(model, "predict_proba")
 
 
-def _load_skops(path: Path) -> Any:
+def _load_skops(path: Path, trusted: list[str]) -> Any:
     io = require("skops.io", "a .skops model", extra="cli")
-    unknown = io.get_untrusted_types(file=_existing(path))
+    found = io.get_untrusted_types(file=_existing(path))
+    unknown = [name for name in found if name not in trusted]
     if unknown:
         raise InvalidInputError(
-            f"--model: {path} holds types that skops does not know to be safe: {', '.join(unknown)}."
+            f"--model: {path} holds types that skops does not know to be safe: {', '.join(unknown)}. If you "
+            "trust them, add --trust-type with each of their names."
         )
-    return io.load(path)
+    return io.load(path, trusted=found)
 
 
 def _existing(path: Path) -> Path:

@@ -21,13 +21,13 @@ from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.tables import plain
 
 FEWEST_ROWS = 30
-"""If fewer real rows lie in the region, the nearest ones are looked at instead."""
+"""If so many real rows lie in the region, they are looked at, besides the nearest ones."""
 
-NEAREST_ROWS = 100
+NEAREST_ROWS = 200
 MOST_ROWS = 300
-SYNTHETIC_ROWS = 600
+SYNTHETIC_ROWS = 1_500
 
-MARGIN = 0.1
+MARGIN = 0.05
 """What real rows must fail more often by, beyond doubt, than synthetic ones: an honest model's may differ a
 little, because real features go together and synthetic ones do not."""
 
@@ -86,24 +86,33 @@ def check_data(
     rng : Generator
     """
     domain = region.search_domain
-    oracle = Oracle(problem.faithful, domain)
-    home = domain.encode(region.instance[np.newaxis])[0]
     coordinates = domain.encode(data)
     coordinates = coordinates[np.isfinite(coordinates).all(axis=1)]
     if len(coordinates) == 0:
         return None
-    width = domain.box().width
-    distance = _distance(coordinates, home, width)
-    in_region = region.search_box.contains(coordinates) if region else np.zeros(len(coordinates), dtype=bool)
-    inside = int(in_region.sum()) >= FEWEST_ROWS
-    chosen = np.flatnonzero(in_region)[:MOST_ROWS] if inside else np.argsort(distance)[:NEAREST_ROWS]
-    real = coordinates[chosen]
+    home = domain.encode(region.instance[np.newaxis])[0]
+    distance = _distance(coordinates, home, domain.box().width)
+    coordinates = coordinates[np.argsort(distance, kind="stable")]
+    looks = [(False, coordinates[:NEAREST_ROWS])]
+    inside = coordinates[region.search_box.contains(coordinates)] if region else coordinates[:0]
+    if len(inside) >= FEWEST_ROWS:
+        spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)
+        looks.insert(0, (True, inside[spread]))
+    oracle = Oracle(problem.faithful, domain)
+    checks = [_compared(oracle, rows, is_inside, error / len(looks), rng) for is_inside, rows in looks]
+    return next((check for check in checks if check.off_manifold), checks[0])
+
+
+def _compared(
+    oracle: Oracle, real: FloatArray, inside: bool, error: float, rng: np.random.Generator
+) -> DataCheck:
+    """Real rows, the closest first, against synthetic ones made of them."""
     fails = ~oracle.evaluate(real)
     synthetic = _synthetic(real, rng)
     synthetic_fails = ~oracle.evaluate(synthetic)
     lower = _lower(fails, error / 2)
     upper = 1.0 - _lower(~synthetic_fails, error / 2)
-    bad = real[fails][np.argsort(distance[chosen][fails])][:SHOWN_ROWS]
+    shown = oracle.domain.decode(real[fails][:SHOWN_ROWS])
     return DataCheck(
         off_manifold=bool(lower > upper + MARGIN),
         inside=inside,
@@ -111,7 +120,7 @@ def check_data(
         real_failures=int(fails.sum()),
         synthetic_rows=len(synthetic),
         synthetic_failures=int(synthetic_fails.sum()),
-        rows=tuple(tuple(plain(v) for v in row) for row in domain.decode(bad).tolist()),
+        rows=tuple(tuple(plain(value) for value in row) for row in shown.tolist()),
     )
 
 

@@ -15,8 +15,8 @@ Verdict = Literal["trusted", "narrow", "uncertified", "unfaithful", "dishonest",
 """From the best to the worst."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FLAGGED: tuple[Verdict, ...] = ("unfaithful", "dishonest", "off-manifold", "error")
-"""What `AuditReport.flagged` lists: something is wrong, rather than merely small or unknown."""
+FLAGGED: tuple[Verdict, ...] = VERDICTS[1:]
+"""What `AuditReport.flagged` lists: all that is not trusted."""
 
 
 @dataclass(frozen=True)

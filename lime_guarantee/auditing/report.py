@@ -63,14 +63,14 @@ class AuditReport:
 
     @property
     def flagged(self) -> tuple[AuditRecord, ...]:
-        """The records with something wrong, the worst first."""
+        """The records that are not trusted, the worst first."""
         bad = [record for record in self.records if record.verdict in FLAGGED]
         return tuple(sorted(bad, key=lambda record: (-record.severity, record.index)))
 
     def summary(self) -> str:
         """A report in words: the counts, then the worst explanations and why."""
         total = len(self.records)
-        lines = [f"{total - len(self.flagged)} of {total} explanations are not flagged.", ""]
+        lines = [f"{total - len(self.flagged)} of {total} explanations are trusted.", ""]
         lines += [f"{count:>7,}  {verdict}" for verdict, count in self.counts.items() if count]
         shown = self.flagged[:10]
         if shown:
