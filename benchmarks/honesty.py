@@ -84,6 +84,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
     if not found:
         return None
     k = found[0][0]
+    name_of_k = found[0][1].domain.names[k]
     settings = {"random_state": 0, "n_jobs": options.jobs, "search": options.search}
     honest = audit([pair[1] for pair in found], **settings)
     dishonest = audit([pair[2] for pair in found], **settings)
@@ -92,7 +93,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     flagged = {
-        side: sum(r.verdict == "dishonest" for r in report)
+        side: sum(f.dishonest and f.feature == name_of_k for r in report for f in r.findings)
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     labels = [1] * len(found) + [0] * len(found)
@@ -121,7 +122,8 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(f"{machine()}; search: {options.search}\n")
     print(
-        "| dataset | points | reach, honest | reach, dishonest | AUC | called dishonest: honest | dishonest |"
+        "| dataset | points | reach, honest | reach, dishonest | AUC "
+        "| called dishonest about k: honest | dishonest |"
     )
     print("|---|---|---|---|---|---|---|")
     results = []
