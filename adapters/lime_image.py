@@ -12,7 +12,7 @@ from lime_guarantee.domain import Domain, ordered_axis
 from lime_guarantee.engine.oracle import BATCH_ROWS
 
 from . import lime_shared
-from .lime_text import presence_surrogate
+from .lime_text import checked_surrogate
 from .models import Outputs, PartsModel
 from .request import CONTEXT, Call, Context, Request, Subject
 from .subject import Sides
@@ -46,11 +46,9 @@ def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) ->
             request.notes.append("hide_color is not known; LIME's default, the mean colour, was taken.")
     predict_fn = request.model()
     reading = lime_shared.read(explanation, request.label, request.test, None)
-    surrogate = presence_surrogate(reading)
     present = np.unique(explanation.segments)
     count = present.size  # LIME makes a column of every superpixel, and takes column j for superpixel j
-    instance = np.ones(count)
-    lime_shared.check_reading(explanation, reading, surrogate, instance)
+    surrogate = checked_surrogate(explanation, reading, count)
     empty = np.setdiff1d(np.arange(count), present)
     if empty.size:
         request.warn(
@@ -68,7 +66,7 @@ def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) ->
         weights=reading.weight_of_features(count),
         model=Outputs(PartsModel(predict_fn, images), reading.columns),
         surrogate=surrogate,
-        instance=instance,
+        instance=np.ones(count),
         domain=Domain(tuple(axes)),
         classifier=True,
         batch_rows=int(np.clip(BATCH_BYTES // explanation.image.nbytes, 1, BATCH_ROWS)),

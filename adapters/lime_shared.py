@@ -59,6 +59,8 @@ def read(explanation: Any, label: int | str | None, test: str, class_names: Sequ
     The classes are compared together only where none was named and the test is about the class chosen.
     """
     if getattr(explanation, "mode", "classification") == "regression":
+        if label is not None:
+            raise InvalidInputError(f"label: a regression has none; got {label!r}. Leave label= out.")
         return _read_keys(explanation, None, (explanation.dummy_label,), None)
     keys = {int(key): key for key in explanation.local_exp}
     scores = getattr(explanation, "predict_proba", None)

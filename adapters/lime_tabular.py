@@ -197,7 +197,7 @@ class Recurrent:
 
 def _facts(request: Request) -> Facts:
     if request.explainer is not None:
-        facts = read_explainer(request.explainer)
+        facts = read_explainer(request.explainer, getattr(request.explainer, "_seen", None))
     elif isinstance(request.facts, str):
         raise InvalidInputError(request.facts)
     elif request.facts is not None:

@@ -31,9 +31,7 @@ def adapt(explanation: Any, request: Request) -> Subject:
         raise InvalidInputError("explanation: its text has no words, so there is nothing to remove.")
     predict_fn = request.model()
     reading = lime_shared.read(explanation, request.label, request.test, explanation.class_names)
-    surrogate = presence_surrogate(reading)
-    instance = np.ones(count)
-    lime_shared.check_reading(explanation, reading, surrogate, instance)
+    surrogate = checked_surrogate(explanation, reading, count)
     names = unique_names([str(text.word(i)) for i in range(count)])
     return Sides(
         kind="lime text",
@@ -43,11 +41,18 @@ def adapt(explanation: Any, request: Request) -> Subject:
         weights=reading.weight_of_features(count),
         model=Outputs(PartsModel(predict_fn, Texts(text)), reading.columns),
         surrogate=surrogate,
-        instance=instance,
+        instance=np.ones(count),
         domain=Domain(tuple(ordered_axis(name, 0, 1, integer=True) for name in names)),
         classifier=True,
         seen=np.asarray(explanation.predict_proba)[list(reading.columns or ())],
     ).subject(request)
+
+
+def checked_surrogate(explanation: Any, reading: lime_shared.Reading, count: int) -> LinearSurrogate:
+    """The surrogate of so many parts, compared with what LIME kept: of its label, and of the last one."""
+    for read in (reading, lime_shared.read_last(explanation)):
+        lime_shared.check_reading(explanation, read, presence_surrogate(read), np.ones(count))
+    return presence_surrogate(reading)
 
 
 def presence_surrogate(reading: lime_shared.Reading) -> LinearSurrogate:

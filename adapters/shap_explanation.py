@@ -178,6 +178,8 @@ def _facts(request: Request, explanation: Any, background: Any) -> Facts:
         context = getattr(explanation, CONTEXT, None)
         if context is not None:
             facts = replace(facts, batch=context.facts.batch, noted=context.facts.noted)
+        elif getattr(request.explainer, "_seen", None) is not None:  # a wrapped explainer has noted something
+            facts = replace(facts, noted=request.explainer._seen)
     elif request.facts is not None:
         facts = request.facts
     else:

@@ -57,7 +57,8 @@ def _parts(region: GuaranteeRegion) -> list[str]:
         for axis, weight in zip(region.domain.axes, region.explained.weights, strict=True)
     }
     may_go = [text for name, text in shown.items() if name in free]
-    must_stay = [text for name, text in shown.items() if name not in free]
+    fixed = {axis.name for axis in region.domain.axes if axis.constant}  # stands for nothing in the instance
+    must_stay = [text for name, text in shown.items() if name not in free | fixed]
     return [f"May go:    {_listed(may_go)}", f"Must stay: {_listed(must_stay)}"]
 
 
