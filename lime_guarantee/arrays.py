@@ -14,7 +14,9 @@ AnyArray = NDArray[Any]
 
 
 def frozen(values: object) -> FloatArray:
-    """A read-only float64 copy."""
+    """A read-only float64 copy; what is one already is returned as it is."""
+    if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable:
+        return values
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array

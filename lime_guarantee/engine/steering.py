@@ -77,6 +77,7 @@ class Steering:
         self.edge = np.concatenate([instance - domain.lower, domain.upper - instance])
         self.free = self.edge > 0
         self.cells = np.tile(domain.unit > 0, 2)
+        self._any_cells = bool(self.cells.any())
         self.extent = self.edge.copy() if extent is None else extent.copy()
         # Both sides of a rigid axis stay where they are.
         self.rigid = np.zeros(2 * self.dims, dtype=np.bool_) if rigid is None else rigid
@@ -98,13 +99,11 @@ class Steering:
     def box(self, extent: FloatArray | None = None) -> Box:
         """The box of the present, or of other, extents."""
         extent = self.extent if extent is None else extent
-        reach = np.minimum(np.where(self.cells, np.floor(extent + 1e-9), extent), self.edge)
-        domain = self.task.domain
-        low, high = np.split(reach, 2)
-        low_edge, high_edge = np.split(self.edge, 2)
+        reach = np.where(self.cells, np.floor(extent + 1e-9), extent) if self._any_cells else extent
+        inner, dims, domain = reach < self.edge, self.dims, self.task.domain
         return Box(
-            np.where(low < low_edge, np.maximum(self.instance - low, domain.lower), domain.lower),
-            np.where(high < high_edge, np.minimum(self.instance + high, domain.upper), domain.upper),
+            np.where(inner[:dims], np.maximum(self.instance - reach[:dims], domain.lower), domain.lower),
+            np.where(inner[dims:], np.minimum(self.instance + reach[dims:], domain.upper), domain.upper),
             self.unit,
         )
 
@@ -326,16 +325,17 @@ class Steering:
         wanted = 0.7 * float(np.clip(np.log(aim / failing), -1.2, 1.2))
         answer = -pace * np.log(rate)
         inward = np.minimum(answer + pace * NOTABLE, 0.0)
+        most = np.minimum(room, self._step)
 
         def step(level: float) -> FloatArray:
             """All sides' steps: a level of 0 or more moves all out; below, the faces that fail come in."""
             moved = answer + level if level > 0 else np.where(answer < 0, (1 - level) * inward, answer)
-            return np.asarray(np.minimum(np.clip(moved, -self._step, self._step), room))
+            return np.asarray(np.minimum(np.maximum(moved, -self._step), most))
 
-        low, high = (0.0, 3.0) if np.sum(weight * step(0.0)) < wanted else (-3.0, 0.0)
+        low, high = (0.0, 3.0) if (weight * step(0.0)).sum() < wanted else (-3.0, 0.0)
         for _ in range(20):
             middle = (low + high) / 2
-            low, high = (middle, high) if np.sum(weight * step(middle)) < wanted else (low, middle)
+            low, high = (middle, high) if (weight * step(middle)).sum() < wanted else (low, middle)
         moved = step((low + high) / 2)
         if failing > FAR_OFF * aim and np.sum(weight * moved) > 0.5 * wanted:
             moved = np.where(self._inner(), np.minimum(moved, 0.0) - COMMON_STEP * pace, moved)
