@@ -12,6 +12,7 @@ from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.auditing.data_check import DataCheck, check_data
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.record import AuditRecord, Verdict
+from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import region_of_subject, subject_of
 from lime_guarantee.problem import Problem
@@ -41,6 +42,11 @@ class Rules:
     min_reach: float = 0.9
     min_coverage: float = 0.01
     error: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0.0 <= value <= 1.0:
+                raise InvalidInputError(f"{name}: a number from 0 to 1 is required; got {value!r}.")
 
 
 def judge(

@@ -107,16 +107,7 @@ def audit(
     AuditReport
     """
     rows = _checked_input(explanations, explainer, X)
-    rules = Rules(
-        *(
-            _share(n, v)
-            for n, v in zip(
-                ("claim_share", "min_reach", "min_coverage", "error"),
-                (claim_share, min_reach, min_coverage, error),
-                strict=True,
-            )
-        )
-    )
+    rules = Rules(claim_share, min_reach, min_coverage, error)
     real = training_data if data is None else data
     work = Work(
         explainer=explainer,
@@ -275,12 +266,6 @@ def _fingerprint(X: Any) -> str:
     values = as_table(X).values
     content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
     return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _share(name: str, value: float) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise InvalidInputError(f"{name}: a number from 0 to 1 is required; got {value!r}.")
-    return float(value)
 
 
 def _bar(progress: bool, total: int) -> Any:
