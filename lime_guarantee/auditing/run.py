@@ -64,7 +64,7 @@ def audit(
     Parameters
     ----------
     explanations : sequence, optional
-        What is to be audited.
+        What is to be audited. LIME's must remember their rows: make them with `wrap` or after `install`.
     explainer : object, optional
         An explainer of LIME or shap; with `X`, it makes the explanations.
     X : array or DataFrame, optional
