@@ -13,7 +13,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import GuaranteeError, InconsistentModelError, InvalidInputError, ModelError
 from lime_guarantee.explained import Explained, Space, TestName
 from lime_guarantee.problem import Predictor, Problem
-from lime_guarantee.tables import plain
+from lime_guarantee.tables import is_missing, plain
 
 from .request import Request, Subject
 
@@ -96,7 +96,7 @@ class Sides:
 
     def _asked(self) -> tuple[float, ...]:
         """What the model says about the instance."""
-        missing = [name for name, v in zip(self.domain.names, self.instance, strict=True) if np.isnan(v)]
+        missing = [name for name, v in zip(self.domain.names, self.instance, strict=True) if is_missing(v)]
         try:
             return _numbers(self.model(self.instance[np.newaxis]))
         except Exception as error:

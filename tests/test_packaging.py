@@ -136,7 +136,15 @@ def test_the_wheel_holds_nothing_else(names):
 
 def test_the_runtime_requirements_are_few(metadata):
     requirements = runtime_requirements(metadata.get_all("Requires-Dist"))
-    assert requirements == {"numba", "numpy", "scikit-learn", "scipy"}
+    assert requirements == {
+        "cloudpickle",
+        "joblib",
+        "numba",
+        "numpy",
+        "scikit-learn",
+        "scipy",
+        "threadpoolctl",
+    }
 
 
 def test_the_extras_exist(metadata):
@@ -196,4 +204,4 @@ for call in (lime_guarantee.install, lambda: __import__("lime_guarantee.auto")):
 """
     said = run(bare.python, "-c", code, cwd=tmp_path).splitlines()
     assert len(said) == 2
-    assert all("pip install 'lime-guarantee[lime]' False" in line for line in said)
+    assert all("pip install 'lime-guarantee[lime]' or 'lime-guarantee[shap]' False" in line for line in said)
