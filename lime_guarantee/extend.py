@@ -10,7 +10,7 @@ import numpy as np
 
 from lime_guarantee.box import Box
 from lime_guarantee.engine.certify import Certifier, ErrorBudget
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.region import GuaranteeRegion
 
 
@@ -20,6 +20,7 @@ def extend_region(
     feature: int,
     *,
     random_state: int | np.random.Generator | None = None,
+    batch_rows: int = BATCH_ROWS,
 ) -> GuaranteeRegion:
     """Try to certify the same region with one feature free.
 
@@ -35,6 +36,8 @@ def extend_region(
     feature : int
         The feature to set free.
     random_state : int, Generator or None
+    batch_rows : int
+        The most rows that `faithful` is given at once.
 
     Returns
     -------
@@ -45,7 +48,7 @@ def extend_region(
     lower, upper = box.lower.copy(), box.upper.copy()
     lower[feature], upper[feature] = domain.lower[feature], domain.upper[feature]
     wider = Box(lower, upper, box.unit)
-    oracle = Oracle(faithful, domain)
+    oracle = Oracle(faithful, domain, batch_rows=batch_rows)
     assert region.certificate is not None
     certifier = Certifier(
         oracle,

@@ -170,6 +170,38 @@ def test_honest_explanations_are_called_dishonest_no_more_often_than_stated():
     assert wrong <= 300 * error + 3 * np.sqrt(300 * error * (1 - error))
 
 
+class Counting:
+    """A model that knows how many rows it was asked, and the most at once."""
+
+    def __init__(self, model):
+        self.model, self.rows, self.most = model, 0, 0
+
+    def __call__(self, X):
+        self.rows += len(X)
+        self.most = max(self.most, len(X))
+        return self.model(X)
+
+
+def test_every_row_that_is_asked_is_counted():
+    counting = Counting(relies_on_second)
+    data = np.random.default_rng(0).uniform(-1, 1, (400, 3))
+    record = audit([problem(counting)], data=data, **QUICK)[0]
+    assert record.data_check.evaluations > record.data_check.real_rows + record.data_check.synthetic_rows
+    assert record.evaluations == counting.rows
+
+
+def test_evidence_is_asked_for_in_batches_no_larger_than_allowed():
+    case = problem(first_feature)
+    region = find_region(
+        case.faithful, case.instance, case.domain, search=ShortSearch(1), random_state=0, **QUICK
+    )
+    counting = Counting(relies_on_second)
+    examine(problem(counting), region, batch_rows=50).findings()
+    extend_region(problem(counting).faithful, region, 1, random_state=0, batch_rows=50)
+    assert counting.rows > 400
+    assert counting.most <= 50
+
+
 def first_faithful(X):
     return np.ones(len(X), dtype=bool)
 

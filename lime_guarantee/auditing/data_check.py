@@ -8,7 +8,7 @@ instance is drawn from the real rows, but each feature's from a row of its own. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,8 @@ class DataCheck:
         Rows asked, and how many were not faithful.
     rows : tuple of tuples
         Real rows that were not faithful, the closest to the instance first.
+    evaluations : int
+        Rows asked of the model for all that was compared.
     """
 
     off_manifold: bool
@@ -57,6 +59,7 @@ class DataCheck:
     synthetic_rows: int
     synthetic_failures: int
     rows: tuple[tuple[Any, ...], ...] = ()
+    evaluations: int = 0
 
     @property
     def real_rate(self) -> float:
@@ -100,7 +103,8 @@ def check_data(
         looks.insert(0, (True, inside[spread]))
     oracle = Oracle(problem.faithful, domain)
     checks = [_compared(oracle, rows, is_inside, error / len(looks), rng) for is_inside, rows in looks]
-    return next((check for check in checks if check.off_manifold), checks[0])
+    shown = next((check for check in checks if check.off_manifold), checks[0])
+    return replace(shown, evaluations=oracle.evaluations)
 
 
 def _compared(

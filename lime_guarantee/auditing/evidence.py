@@ -16,7 +16,7 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import exact_lower_bound
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.extend import extend_region
 from lime_guarantee.problem import Problem
 from lime_guarantee.region import GuaranteeRegion
@@ -87,6 +87,8 @@ class Examination:
     error : float
         The probability that any feature is wrongly called dishonest.
     rng : Generator
+    batch_rows : int
+        The most rows to ask of the model at once.
     """
 
     problem: Problem
@@ -96,9 +98,10 @@ class Examination:
     min_reach: float
     error: float
     rng: np.random.Generator
+    batch_rows: int = BATCH_ROWS
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(self.problem.faithful, self.region.search_domain)
+        self.oracle = Oracle(self.problem.faithful, self.region.search_domain, batch_rows=self.batch_rows)
 
     @property
     def shares(self) -> FloatArray:
@@ -142,7 +145,9 @@ class Examination:
             bound = exact_lower_bound(len(points), len(points) - failures, level)
             if bound > 1.0 - self.region.purity:
                 return self._dishonest(i, points[~faithful], len(points), bound)
-            self.region = extend_region(self.problem.faithful, self.region, i, random_state=self.rng)
+            self.region = extend_region(
+                self.problem.faithful, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
+            )
             self.oracle.domain = self.region.search_domain  # other categories come first in it
             if not self._is_short(i):
                 break

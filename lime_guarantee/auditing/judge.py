@@ -12,6 +12,7 @@ from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.auditing.data_check import DataCheck, check_data
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.record import AuditRecord, Verdict
+from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import region_of_subject, subject_of
@@ -63,6 +64,7 @@ def judge(
     region_rng, evidence_rng, data_rng = rng.spawn(3)
     if isinstance(explanation, Problem):
         problem, weights = explanation, claimed_weights(explanation, evidence_rng)
+        batch_rows = BATCH_ROWS
         region = find_region(
             problem.faithful, problem.instance, problem.domain, random_state=region_rng, **options
         )
@@ -71,12 +73,20 @@ def judge(
         if subject is None:
             subject = subject_of(explanation, replace(request, notes=[]), **adapter_options)
         problem, weights = subject.problem, np.array(subject.explained.weights)
+        batch_rows = subject.batch_rows
         region = region_of_subject(subject, random_state=region_rng, **options)
     findings: tuple[Finding, ...] = ()
     asked = 0
     if region:
         examination = Examination(
-            problem, region, weights, rules.claim_share, rules.min_reach, rules.error / 2, evidence_rng
+            problem,
+            region,
+            weights,
+            rules.claim_share,
+            rules.min_reach,
+            rules.error / 2,
+            evidence_rng,
+            batch_rows,
         )
         findings = examination.findings()
         region, asked = examination.region, examination.oracle.evaluations
@@ -85,7 +95,7 @@ def judge(
         check = check_data(problem, region, data, rules.error / 2, data_rng)
         coverage = region.coverage(data) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
-    asked += region.evaluations + (0 if check is None else check.real_rows + check.synthetic_rows)
+    asked += region.evaluations + (0 if check is None else check.evaluations)
     return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
 
 
