@@ -302,7 +302,7 @@ def _with_frames(predict_fn: Any, instance: FloatArray, training_data: Any) -> A
         for i, kind in enumerate(kinds)
         if getattr(kind, "kind", "O") in "iu" and instance[i] == np.round(instance[i])
     ]
-    return FrameModel(predict_fn, columns, whole)
+    return FrameModel(predict_fn, columns, dict.fromkeys(whole, np.int64))
 
 
 def _domain(facts: Facts, instance: FloatArray, request: Request) -> Domain:

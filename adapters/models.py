@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,13 +70,13 @@ class FrameModel:
 
     predict_fn: Callable[[Any], Any]
     columns: Sequence[str]
-    whole: Sequence[str]
-    """The columns that hold integers."""
+    dtypes: Mapping[str, Any]
+    """Types of columns, where they are known."""
 
     def __call__(self, X: AnyArray) -> Any:
         pandas = require("pandas", "a model that was fitted on a DataFrame", extra="pandas")
         frame = pandas.DataFrame(X, columns=list(self.columns))
-        return self.predict_fn(frame.astype(dict.fromkeys(self.whole, np.int64)))
+        return self.predict_fn(frame.astype(self.dtypes) if self.dtypes else frame.infer_objects())
 
 
 def fitted_on_frame(predict_fn: Callable[[Any], Any], width: int) -> list[str] | None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
 from lime_guarantee.errors import InvalidInputError, ModelError
-from lime_guarantee.optional import require
+
+from .models import FrameModel
 
 ADDITIVITY = 1e-2
 """How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
@@ -69,13 +70,11 @@ class Answers:
 
     def every(self, X: AnyArray) -> FloatArray:
         """All outputs, (n, K), in the units explained."""
-        asked: Any = X
+        ask = self.predict_fn
         if self.columns is not None:
-            pandas = require("pandas", "a model that is asked with a DataFrame", extra="pandas")
-            frame = pandas.DataFrame(X, columns=list(self.columns))
-            asked = frame.astype(self.dtypes) if self.dtypes else frame.infer_objects()
+            ask = FrameModel(ask, self.columns, self.dtypes)
         try:
-            answer = np.asarray(self.predict_fn(asked), dtype=np.float64)
+            answer = np.asarray(ask(X), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ModelError(f"the model must answer rows of features with numbers; {error}.") from error
         if answer.ndim not in (1, 2) or len(answer) != len(X):
