@@ -19,6 +19,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.ordering import order_categories
 from lime_guarantee.engine.search import Effort, Search, Task
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
+from lime_guarantee.problem import Problem
 from lime_guarantee.progress import Progress, check_progress, watching
 from lime_guarantee.region import GuaranteeRegion, Status
 from lime_guarantee.version import __version__
@@ -155,7 +156,14 @@ def find_region(
         radius=shape.radius if isinstance(shape, Ball) else None,
         version=__version__,
         attempts=attempts,
+        problem=_problem_of(faithful),
     )
+
+
+def _problem_of(faithful: Callable[[Any], Any]) -> Problem | None:
+    """The problem whose `faithful` was asked, if it is one's."""
+    owner = getattr(faithful, "__self__", None)
+    return owner if isinstance(owner, Problem) else None
 
 
 def _best_certified(

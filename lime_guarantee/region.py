@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from lime_guarantee.engine.certify import Certificate, Shape
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.explained import Explained
 from lime_guarantee.optional import require
+from lime_guarantee.problem import Problem
 from lime_guarantee.report import describe
 from lime_guarantee.tables import from_json, plain, to_json
 
@@ -69,6 +70,9 @@ class GuaranteeRegion:
         The explanation that the region belongs to, where it came from one.
     attempts : int
         How many boxes were put to the test, whether accepted or not.
+    problem : Problem or None
+        The model and the surrogate, for pictures. It lives as long as the region does: it is not compared, and
+        neither pickled nor written to JSON.
     """
 
     status: Status
@@ -91,6 +95,7 @@ class GuaranteeRegion:
     version: str
     explained: Explained | None = None
     attempts: int = 0
+    problem: Problem | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         values = [plain(value) for value in self.instance]
@@ -113,6 +118,9 @@ class GuaranteeRegion:
 
     def __hash__(self) -> int:
         return hash(self.to_json())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "problem": None}  # a model often cannot be pickled, or is large
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -197,7 +205,7 @@ class GuaranteeRegion:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, in plain types; `from_dict` makes the same region of it."""
-        data = {field.name: getattr(self, field.name) for field in fields(self)}
+        data = {name: getattr(self, name) for name in WRITTEN}
         data.update(
             domain=self.domain.to_dict(),
             instance=[to_json(value) for value in self.instance.tolist()],
@@ -213,7 +221,7 @@ class GuaranteeRegion:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GuaranteeRegion:
         """The region that `to_dict` described."""
-        expected = {field.name for field in fields(cls)}
+        expected = set(WRITTEN)
         if set(data) != expected:
             raise InvalidInputError(
                 f"data: not a region of version {data.get('version', 'unknown')}: "
@@ -273,6 +281,10 @@ class GuaranteeRegion:
             return self.search_box
         instance = self.search_domain.encode(self.instance[np.newaxis])[0]
         return Ball(instance, self.radius, self.search_domain.box())
+
+
+WRITTEN = tuple(entry.name for entry in fields(GuaranteeRegion) if entry.name != "problem")
+"""The fields that are written down."""
 
 
 def _plain_dict(explained: Explained) -> dict[str, Any]:

@@ -3,13 +3,23 @@
 import dataclasses
 import json
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
 from problems import PROBLEMS
 
-from lime_guarantee import Divide, Domain, GuaranteeRegion, InvalidInputError, Radial, find_region
+from lime_guarantee import (
+    Divide,
+    Domain,
+    GuaranteeRegion,
+    InvalidInputError,
+    Problem,
+    Radial,
+    SameValue,
+    find_region,
+)
 
 
 def find(name, **options):
@@ -174,3 +184,16 @@ def test_categories_that_json_cannot_hold_are_refused_with_a_way_out():
     region = find_region(lambda X: np.ones(len(X), dtype=bool), instance, domain, random_state=0)
     with pytest.raises(InvalidInputError, match="encode the others"):
         region.to_json()
+
+
+def test_a_region_remembers_its_problem_while_it_lives_and_writes_none_of_it():
+    problem = Problem(
+        lambda X: X[:, 0], lambda X: X[:, 0], SameValue(0.1), np.array([0.5]), Domain.from_bounds([0], [1])
+    )
+    region = find_region(problem.faithful, problem.instance, problem.domain, random_state=0)
+    assert region.problem is problem
+    unpickled = pickle.loads(pickle.dumps(region))  # the lambdas cannot be pickled
+    assert unpickled == region
+    assert unpickled.problem is None
+    assert GuaranteeRegion.from_json(region.to_json()) == region
+    assert find_region(lambda X: X[:, 0] < 2, [0.5], problem.domain, random_state=0).problem is None

@@ -96,6 +96,7 @@ def judge(
         coverage = region.coverage(data) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
     asked += region.evaluations + (0 if check is None else check.evaluations)
+    region = replace(region, problem=None)  # a thousand of them would not fit into memory
     return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
 
 
