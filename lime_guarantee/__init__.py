@@ -27,6 +27,7 @@ from lime_guarantee.errors import (
 from lime_guarantee.explained import Explained
 from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import guarantee_region
+from lime_guarantee.problem import Problem, SameChange, SameClass, SameValue
 from lime_guarantee.progress import Progress
 from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.version import __version__
@@ -47,8 +48,12 @@ __all__ = [
     "InconsistentModelError",
     "InvalidInputError",
     "ModelError",
+    "Problem",
     "Progress",
     "Radial",
+    "SameChange",
+    "SameClass",
+    "SameValue",
     "__version__",
     "audit",
     "find_region",

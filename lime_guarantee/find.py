@@ -36,9 +36,9 @@ SEARCHES: dict[str, Callable[[], Search]] = {
 
 
 def find_region(
-    faithful: Callable[[Any], Any],
-    instance: Any,
-    domain: Domain,
+    faithful: Callable[[Any], Any] | Problem,
+    instance: Any = None,
+    domain: Domain | None = None,
     *,
     purity: float = 0.99,
     confidence: float = 0.99,
@@ -57,9 +57,9 @@ def find_region(
 
     Parameters
     ----------
-    faithful : callable
+    faithful : callable or Problem
         Maps an (n, D) array of raw values to n booleans: is the explanation faithful to the model there?
-        It must be a function: the same answer to the same row.
+        It must be a function: the same answer to the same row. A `Problem` brings instance and domain.
     instance : array-like of shape (D,)
         The instance that was explained.
     domain : Domain
@@ -100,6 +100,10 @@ def find_region(
     >>> bool((region.lower < -0.9).all() and (region.upper > 0.9).all())
     True
     """
+    if isinstance(faithful, Problem):
+        if instance is not None or domain is not None:
+            raise InvalidInputError("instance, domain: a Problem has its own; leave them out.")
+        faithful, instance, domain = faithful.faithful, faithful.instance, faithful.domain
     purity, confidence = _share("purity", purity), _share("confidence", confidence)
     if max_evaluations is not None:
         check_count("max_evaluations", max_evaluations, "a positive integer or None")

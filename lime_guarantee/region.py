@@ -71,8 +71,8 @@ class GuaranteeRegion:
     attempts : int
         How many boxes were put to the test, whether accepted or not.
     problem : Problem or None
-        The model and the surrogate, for pictures. It lives as long as the region does: it is not compared, and
-        neither pickled nor written to JSON.
+        The model and the surrogate, for pictures. It lives as long as the region does: it is not compared,
+        and neither pickled nor written to JSON.
     """
 
     status: Status

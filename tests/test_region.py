@@ -191,9 +191,13 @@ def test_a_region_remembers_its_problem_while_it_lives_and_writes_none_of_it():
         lambda X: X[:, 0], lambda X: X[:, 0], SameValue(0.1), np.array([0.5]), Domain.from_bounds([0], [1])
     )
     region = find_region(problem.faithful, problem.instance, problem.domain, random_state=0)
+    assert region == find_region(problem, random_state=0)
     assert region.problem is problem
     unpickled = pickle.loads(pickle.dumps(region))  # the lambdas cannot be pickled
     assert unpickled == region
     assert unpickled.problem is None
     assert GuaranteeRegion.from_json(region.to_json()) == region
     assert find_region(lambda X: X[:, 0] < 2, [0.5], problem.domain, random_state=0).problem is None
+
+    with pytest.raises(InvalidInputError, match="leave them out"):
+        find_region(problem, [0.5])
