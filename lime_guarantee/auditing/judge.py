@@ -127,7 +127,7 @@ def _verdict(
         where = "real rows in the region" if check.inside else "real rows nearest to the instance"
         return "off-manifold", (
             f"The explanation fails on {check.real_rate:.0%} of the {check.real_rows} {where}, but on "
-            f"{check.synthetic_rate:.0%} of synthetic rows as far away: the model treats real rows "
+            f"{check.synthetic_rate:.0%} of synthetic rows around them: the model treats real rows "
             "differently."
         )
     caught = [finding for finding in findings if finding.dishonest]
