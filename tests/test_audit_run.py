@@ -1,14 +1,8 @@
 """Many explanations: the same report whatever the workers, whatever is cut off."""
 
 import json
-import os
-import sys
-import threading
-import warnings
 
 import audit_models
-import distributed
-import joblib
 import numpy as np
 import pytest
 import shap
@@ -106,53 +100,6 @@ def test_raise_if_raises_for_these_verdicts_only(serial):
 def test_the_same_seed_gives_the_same_report_and_another_seed_another(serial):
     assert run().to_json() == serial.to_json()
     assert run(random_state=1).to_json() != serial.to_json()
-
-
-def test_two_processes_give_the_same_report(serial):
-    assert run(n_jobs=2).to_json() == serial.to_json()
-
-
-def test_threads_give_the_same_report(serial):
-    with joblib.parallel_config(backend="threading"):
-        assert run(n_jobs=2).to_json() == serial.to_json()
-
-
-class SeesTests(distributed.WorkerPlugin):
-    """Lets every worker, also one that replaces another, import the models of these tests."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def setup(self, worker):
-        sys.path.insert(0, self.path)
-
-
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
-    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # dask's own
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            client.register_plugin(SeesTests(os.path.dirname(__file__)))
-            with joblib.parallel_config(backend="dask"):
-                report = run(predict_fn=predict, n_jobs=2, timeout=120)
-    assert (tmp_path / "killed").exists()
-    assert report.to_json() == serial.to_json()
-
-
-def test_what_cannot_travel_is_refused_before_anything_is_sent():
-    lock = threading.Lock()
-
-    def predict(X):
-        with lock:
-            return audit_models.predict(X)
-
-    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
-        run(predict_fn=predict, n_jobs=2)
 
 
 def test_an_error_in_one_row_is_that_row_s_result(serial):
