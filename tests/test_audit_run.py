@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import shap
 from lime.lime_tabular import LimeTabularExplainer
+from sklearn.linear_model import Ridge as Fitted
 
-from lime_guarantee import AuditReport, FlaggedExplanations, InvalidInputError, audit
+from lime_guarantee import AuditReport, Divide, FlaggedExplanations, InvalidInputError, audit
 from lime_guarantee.auditing import VERDICTS
 
 X, Y, NAMES = audit_models.data()
@@ -131,6 +132,13 @@ def test_explanations_made_before_are_audited_as_they_are():
     assert "instance" in records[0].reason
 
 
+class Ridge(Fitted):
+    """A regressor whose repr has its address, as plain objects have."""
+
+    def __repr__(self):
+        return object.__repr__(self)
+
+
 class TestCheckpoint:
     """A run that is cut off goes on from where it was."""
 
@@ -160,6 +168,20 @@ class TestCheckpoint:
             run(checkpoint=path, X=ROWS[:1], purity=0.8)
         with pytest.raises(InvalidInputError, match="rows"):
             run(checkpoint=path, X=ROWS[1:2])
+        with pytest.raises(InvalidInputError, match="training_data"):
+            run(checkpoint=path, X=ROWS[:1], training_data=TRAIN[1:])
+
+    def test_options_that_are_objects_are_the_same_in_the_next_run(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        once = {"checkpoint": path, "X": ROWS[:1], "purity": 0.9, "effort": None}
+        report = run(
+            **once, search=Divide(20, 10), explain_kwargs={"num_samples": 300, "model_regressor": Ridge()}
+        )
+        again = run(
+            **once, search=Divide(20, 10), explain_kwargs={"num_samples": 300, "model_regressor": Ridge()}
+        )
+        assert again.to_json() == report.to_json()
+        assert "0x" not in path.read_text().splitlines()[0]
 
     def test_a_damaged_file_is_refused(self, tmp_path):
         path = tmp_path / "audit.jsonl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -131,18 +132,20 @@ def audit(
     about = {
         "explanations": len(rows),
         "rows": _fingerprint(X),
+        "training_data": _fingerprint(training_data),
+        "data": _fingerprint(data),
         **asdict(rules),
         "purity": purity,
         "confidence": confidence,
         "test": test,
         "tolerance": tolerance,
         "label": label,
-        "search": search if isinstance(search, str) else repr(search),
+        "search": _said(search),
         "effort": effort,
         "max_evaluations": max_evaluations,
         "random_state": random_state,
-        "options": {key: repr(value) for key, value in options.items()},
-        "explain_kwargs": {key: repr(value) for key, value in work.explain_kwargs.items()},
+        "options": {key: _said(value) for key, value in options.items()},
+        "explain_kwargs": {key: _said(value) for key, value in work.explain_kwargs.items()},
     }
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
@@ -168,6 +171,11 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
     if explainer is None:
         raise InvalidInputError("explainer: it is needed to explain the rows of X=.")
     return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
+
+
+def _said(option: Any) -> str:
+    """An option in words that are the same in every run: without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
 
 
 def _fingerprint(X: Any) -> str:
