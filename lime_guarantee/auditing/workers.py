@@ -101,7 +101,7 @@ def work_done(
     else:
         packed = _packed(work)
         calls = [delayed(_do_chunk_there)(packed, _packed(chunk)) for chunk in chunks]
-    options = {"n_jobs": n_jobs, "timeout": timeout, "batch_size": 1}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "timeout": timeout, "batch_size": 1}
     if getattr(backend, "supports_return_generator", False):
         waves, options["return_as"] = [calls], "generator_unordered"
     else:  # Ray's: a few chunks at a time, so that there is something to write down
