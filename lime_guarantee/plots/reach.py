@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,10 @@ from lime_guarantee.plots import canvas
 if TYPE_CHECKING:
     from lime_guarantee.auditing.record import AuditRecord
     from lime_guarantee.auditing.report import AuditReport
+
+
+SLANTED = 15
+"""Points from one slanted label to the next."""
 
 
 @dataclass(eq=False)
@@ -96,19 +101,17 @@ class ReachDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         canvas.bare(ax)
         # Dark is short: what an auditor looks for. The scale's lightness only rises, so greyscale keeps it.
-        image = ax.pcolormesh(
-            np.ma.masked_invalid(self.reach),
-            cmap="Blues_r",
-            vmin=0,
-            vmax=1,
-            edgecolors=canvas.NEITHER,
-            lw=0.5,
-        )
+        image = ax.pcolormesh(np.ma.masked_invalid(self.reach), cmap="Blues_r", vmin=0, vmax=1)
+        points = canvas.size_in_points(ax)
+        room = min(points[0] / wide, points[1] / high)
+        if room > 6:  # lines between narrower cells would hide them
+            image.set(edgecolor=canvas.NEITHER, linewidth=0.5)
         ax.set(xlim=(0, wide), ylim=(high, 0))
-        ax.set_facecolor("white")
         y, x = np.nonzero(np.isnan(self.reach))
         ax.plot(x + 0.5, y + 0.5, "_", color=canvas.TRACK, ms=4, zorder=2)
-        self._mark_dishonest(ax)
+        y, x = np.nonzero(self.dishonest)
+        mark = {"ms": float(np.clip(0.6 * room, 2.5, 8)), "color": canvas.FAILING, "mec": "white", "mew": 0.7}
+        ax.plot(x + 0.5, y + 0.5, "X", zorder=3, **mark)
         ax.set_yticks(np.arange(high) + 0.5, labels=canvas.short_names(self.features), parse_math=False)
         ax.tick_params(length=0, labelsize=8)
         self._label_explanations(ax)
@@ -122,27 +125,15 @@ class ReachDisplay:
     def _headline(self) -> str:
         features, explanations = self.of
         high, wide = self.reach.shape
-        shown = [
-            f"{high} of {features} features" if high < features else f"{features} features",
-            f"the worst {wide} of {explanations:,} explanations" if wide < explanations else "",
-        ]
-        return f"{self.dishonest.sum()} dishonest claims (\N{MULTIPLICATION SIGN}); " + ", ".join(
-            filter(None, shown)
-        )
-
-    def _mark_dishonest(self, ax: Any) -> None:
-        y, x = np.nonzero(self.dishonest)
-        room = min(
-            points / count
-            for points, count in zip(canvas.size_in_points(ax), self.reach.T.shape, strict=True)
-        )
-        size = float(np.clip(0.6 * room, 2.5, 8))
-        ax.plot(x + 0.5, y + 0.5, "X", ms=size, color=canvas.FAILING, mec="white", mew=0.12 * size, zorder=3)
+        line = f"{self.dishonest.sum()} dishonest claims (\N{MULTIPLICATION SIGN}); "
+        line += f"{high} of {features} features" if high < features else f"{features} features"
+        return line + (f", the worst {wide} of {explanations:,} explanations" if wide < explanations else "")
 
     def _label_explanations(self, ax: Any) -> None:
         """The verdicts above groups of columns, and as many numbers below as have room."""
         width = canvas.size_in_points(ax)[0]
-        every = max(1, round(18 * len(self.indices) / width))
+        digits = len(str(max(self.indices)))
+        every = max(1, math.ceil((6 * digits + 6) * len(self.indices) / width))
         chosen = range(0, len(self.indices), every)
         ax.set_xticks([k + 0.5 for k in chosen], labels=[str(self.indices[k]) for k in chosen])
         ax.set_xlabel("explanation", fontsize=9)
@@ -152,12 +143,23 @@ class ReachDisplay:
         narrow = any(count * width / len(self.indices) < 5 * len(verdict) + 16 for verdict, count in groups)
         above = ax.secondary_xaxis("top")
         labels = [f"{verdict} {count}" for verdict, count in groups]
+        middles = ends - [count / 2 for _, count in groups]
+        places = _apart(middles, len(self.indices) * SLANTED / width, ends[-1])
         turned = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"} if narrow else {}
-        above.set_xticks(
-            ends - [count / 2 for _, count in groups], labels=labels, color=canvas.SOFT, **turned
-        )
+        above.set_xticks(places, labels=labels, color=canvas.SOFT, **turned)
         above.tick_params(length=0, labelsize=8)
         above.spines["top"].set_visible(False)
+
+
+def _apart(places: FloatArray, least: float, end: float) -> FloatArray:
+    """Increasing places, moved as little as need be to have that distance, and to stay before the end."""
+    apart = places.copy()
+    for k in range(1, len(apart)):
+        apart[k] = max(apart[k], apart[k - 1] + least)
+    apart[-1] = min(apart[-1], end)
+    for k in reversed(range(len(apart) - 1)):
+        apart[k] = min(apart[k], apart[k + 1] - least)
+    return apart
 
 
 def _names(record: AuditRecord) -> tuple[str, ...]:

@@ -166,7 +166,7 @@ class _Metric:
 
     def width(self, piece: Piece, size: float) -> float:
         """The width of a piece, with the sign that stands beside it."""
-        sign = self.text_width(_sign(piece), SIGN * size) + 1.0 if piece.weight else 0.0
+        sign = self.text_width(_sign(piece), SIGN * size) + 2.0 if piece.weight else 0.0
         return self.text_width(piece.text, size) + sign
 
     def space(self, size: float) -> float:
@@ -204,7 +204,7 @@ def _draw_piece(
                 zorder=1,
             )
         )
-        ax.text(x + wide + 0.5, y - 0.32 * size, _sign(piece), size=SIGN * size, color=canvas.INK, zorder=3)
+        ax.text(x + wide + 1.5, y - 0.32 * size, _sign(piece), size=SIGN * size, color=canvas.INK, zorder=3)
     colour = MAY_GO if piece.may_go else canvas.INK
     ax.text(x, y, piece.text, size=size, color=colour, parse_math=False, zorder=3)
     if piece.may_go:
