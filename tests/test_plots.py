@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, Rectangle
 from pictures import (
     MIXED,
@@ -469,6 +470,15 @@ def test_displays_draw_on_given_axes_and_change_nothing_else(name, monkeypatch):
     assert mpl.rcParams == before
     assert "\n" not in alone.ax_.get_title(loc="left")
     assert overlapping(alone.figure_) == []
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight", None])
+def test_displays_draw_on_parts_of_figures(layout):
+    whole = Figure(figsize=(14, 4), layout=layout)
+    left, right = whole.subfigures(1, 2)
+    assert mixed_region().plot(ax=left.subplots()).figure_ is left
+    mixed_region().plot_profile("balance", problem=mixed_problem(), ax=right.subplots())
+    whole.draw_without_rendering()
 
 
 def test_without_matplotlib_the_error_says_how_to_get_it(monkeypatch):

@@ -1,4 +1,8 @@
-"""Pictures of regions and audits: each a display that keeps its numbers and draws them on given axes."""
+"""Pictures of regions and audits: each a display that keeps its numbers and draws them on given axes.
+
+Every display has `plot(ax=None)`, which draws on the axes given or on those of a new figure, keeps both as
+`ax_` and `figure_`, and returns the display. It is shown, saved and closed by whoever asked for it.
+"""
 
 from lime_guarantee.plots.images import ImageDisplay
 from lime_guarantee.plots.profile import ProfileDisplay

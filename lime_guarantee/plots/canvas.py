@@ -40,9 +40,10 @@ def open_axes(caller: str, ax: Any, size: tuple[float, float]) -> Any:
 
 def settle(ax: Any) -> None:
     """Let the figure's layout, if it has one, place the axes before they are measured."""
-    engine = ax.figure.get_layout_engine()
+    whole = ax.figure.canvas.figure  # the axes may belong to a part of it
+    engine = whole.get_layout_engine()
     if engine is not None:
-        engine.execute(ax.figure)
+        engine.execute(whole)
 
 
 def size_in_points(ax: Any) -> tuple[float, float]:
