@@ -37,6 +37,8 @@ from lime_guarantee import (
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.plots import ProfileDisplay, RegionDisplay, SliceDisplay, asking, canvas, profile, slices
 
+SETTINGS = mpl.rcParams.copy()  # before anything is drawn
+
 
 @pytest.fixture(autouse=True)
 def _close_figures():
@@ -346,7 +348,10 @@ def test_one_score_has_a_threshold_and_several_show_the_models_class():
         return 1 / (1 + np.exp(-4 * X[:, 0]))
 
     single = Problem(score, lambda X: 1 - score(X), SameClass(0.1), instance, domain)
-    assert region.plot_profile("x", problem=single).threshold == 0.5
+    display = region.plot_profile("x", problem=single)
+    assert display.threshold == 0.5
+    key = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert {"class changes", "\N{PLUS-MINUS SIGN} 0.1, or the same class"} <= set(key)
 
     def three(X):
         return np.column_stack([score(X), 1 - score(X), np.zeros(len(X))])
@@ -458,7 +463,6 @@ DRAWN = {
 @pytest.mark.parametrize("name", DRAWN)
 def test_displays_draw_on_given_axes_and_change_nothing_else(name, monkeypatch):
     monkeypatch.setattr(plt, "show", lambda: pytest.fail("pictures are shown by those who asked for them"))
-    before = mpl.rcParams.copy()
     ax = empty_axes()
     display = DRAWN[name](ax)
     assert display.ax_ is ax
@@ -467,7 +471,7 @@ def test_displays_draw_on_given_axes_and_change_nothing_else(name, monkeypatch):
     assert display.plot(empty_axes()) is display
     alone = DRAWN[name]()
     assert plt.get_fignums() == [alone.figure_.number]
-    assert mpl.rcParams == before
+    assert mpl.rcParams == SETTINGS
     assert "\n" not in alone.ax_.get_title(loc="left")
     assert overlapping(alone.figure_) == []
 

@@ -92,18 +92,23 @@ def test_the_worst_are_shown_where_there_are_too_many():
         report_by_hand().plot_reach(max_explanations=0)
 
 
-def test_a_large_audit_can_be_read():
+@pytest.mark.parametrize("usual", ["trusted", "off-manifold"])
+def test_a_large_audit_can_be_read(usual):
     rng = np.random.default_rng(0)
-    verdicts = ["trusted"] * 290 + [verdict for verdict in VERDICTS[1:-1] for _ in range(2)]
+    verdicts = [usual] * 290 + [verdict for verdict in VERDICTS[:-1] for _ in range(2)]
     report = AuditReport(tuple(record(i, v, rng.random(3)) for i, v in enumerate(verdicts)), {})
-    for most in (100, 300):
+    for most in (100, 302):
         display = report.plot_reach(max_explanations=most)
         assert overlapping(display.figure_) == []
         (above,) = display.ax_.child_axes
         labels = [label for label in above.get_xticklabels() if label.get_text()]
         assert [label.get_text().split()[0] for label in labels] == list(dict.fromkeys(display.verdicts))
+        assert above.get_xlim()[0] <= min(above.get_xticks())
+        assert max(above.get_xticks()) <= above.get_xlim()[1]
         places = [label.get_transform().transform(label.get_position())[0] for label in labels]
-        assert np.diff(places).min() > 13 * display.figure_.dpi / 72  # slanted, they need so much to be read
+        assert np.all(
+            np.diff(places) > 13 * display.figure_.dpi / 72
+        )  # slanted, they need so much to be read
     assert overlapping(report.plot_verdicts().figure_) == []
 
 

@@ -55,6 +55,8 @@ class ProfileDisplay:
         By the region's own rule, which looks at all the scores.
     tolerance : float or None
         Half the width of the band around the surrogate; None where the rule has no such number.
+    by_class : bool
+        Whether the two need not be near each other where they choose the same class.
     threshold : float or None
         Where the class changes, if a single score decides it.
     output : str
@@ -78,6 +80,7 @@ class ProfileDisplay:
     surrogate: FloatArray
     faithful: BoolArray
     tolerance: float | None
+    by_class: bool
     threshold: float | None
     output: str
     instance: float
@@ -113,7 +116,7 @@ class ProfileDisplay:
         at_home = int(np.searchsorted(where, home[i]))
         model, surrogate = ask(found, region.domain, home, {i: where})
         faithful = found.agreement(model, surrogate)
-        several = model.ndim == 2
+        several, by_class = model.ndim == 2, isinstance(found.agreement, SameClass)
         if several:
             chosen = int(model[at_home].argmax())
             model, surrogate = model[:, chosen], surrogate[:, chosen]
@@ -126,7 +129,8 @@ class ProfileDisplay:
             surrogate=surrogate,
             faithful=faithful,
             tolerance=_tolerance(found.agreement),
-            threshold=0.5 if isinstance(found.agreement, SameClass) and not several else None,
+            by_class=by_class,
+            threshold=0.5 if by_class and not several else None,
             output=_output(region, several=several),
             instance=float(home[i]),
             held=_held(region, i),
@@ -216,8 +220,9 @@ class ProfileDisplay:
             lines.Line2D([], [], color=SURROGATE, lw=2, ls=(0, (4, 1.5)), label="explanation"),
         ]
         if self.tolerance is not None:
+            near = f"\N{PLUS-MINUS SIGN} {canvas.number(self.tolerance, 3)}"
             key.append(
-                patches.Patch(color=BAND, label=f"\N{PLUS-MINUS SIGN} {canvas.number(self.tolerance, 3)}")
+                patches.Patch(color=BAND, label=near + (", or the same class" if self.by_class else ""))
             )
         if self.held:
             key.append(patches.Patch(facecolor=HELD, edgecolor=canvas.SOFT, lw=0.8, label="guaranteed"))

@@ -56,8 +56,7 @@ def histogram(axis: Axis, coordinates: FloatArray) -> FloatArray:
     low, high = ends(axis)
     cells = round(high - low)
     bins = cells if axis.has_cells and cells <= BINS else BINS
-    known = coordinates[np.isfinite(coordinates)]
-    counts = np.histogram(known, bins=bins, range=(low, high))[0]
+    counts = np.histogram(coordinates, bins=bins, range=(low, high))[0]  # NaN lies in no range
     return np.asarray(counts / max(1, counts.max()), dtype=np.float64)
 
 
