@@ -11,6 +11,7 @@ import numpy as np
 from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.errors import ModelError
 from lime_guarantee.optional import require
+from lime_guarantee.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +121,11 @@ class PartsModel:
                 f"{answer.shape}."
             )
         return answer[back.reshape(-1)]
+
+
+def whole(problem: Problem) -> Any:
+    """What a problem about parts was made of, with all of them there: the text or the image; else None."""
+    model = problem.model.predict_fn if isinstance(problem.model, Outputs) else None
+    if not isinstance(model, PartsModel):
+        return None
+    return model.build(np.ones((1, len(problem.domain))))[0]

@@ -192,9 +192,9 @@ class Domain:
                 f"lower and upper must have one entry a feature each; got {low.size} and {high.size}."
             )
         names = _feature_names(names, low.size)
-        whole = {_feature_index(key, names, "integer") for key in integer}
+        whole = {feature_index(key, names, "integer") for key in integer}
         listed = {
-            _feature_index(key, names, "categories"): values for key, values in (categories or {}).items()
+            feature_index(key, names, "categories"): values for key, values in (categories or {}).items()
         }
         both = sorted(names[i] for i in whole & listed.keys())
         if both:
@@ -232,10 +232,10 @@ class Domain:
             raise InvalidInputError("X: it has no rows, so it spans no domain. Give at least one row.")
         names = _feature_names(names if names is not None else table.names, table.values.shape[1])
         listed = {
-            _feature_index(key, names, "categories"): tuple(values)
+            feature_index(key, names, "categories"): tuple(values)
             for key, values in (categories or {}).items()
         }
-        whole = None if integer == "auto" else {_feature_index(key, names, "integer") for key in integer}
+        whole = None if integer == "auto" else {feature_index(key, names, "integer") for key in integer}
         return cls(tuple(_axis_from_column(table, i, name, listed, whole) for i, name in enumerate(names)))
 
     @property
@@ -449,7 +449,8 @@ def _feature_names(names: Sequence[str] | None, count: int) -> list[str]:
     return names
 
 
-def _feature_index(key: FeatureKey, names: Sequence[str], parameter: str) -> int:
+def feature_index(key: FeatureKey, names: Sequence[str], parameter: str) -> int:
+    """The position of a feature that is given by its name or its position."""
     if isinstance(key, str):
         if key in names:
             return names.index(key)

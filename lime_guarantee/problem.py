@@ -129,6 +129,10 @@ class Problem:
 
     def faithful(self, X: AnyArray) -> BoolArray:
         """Whether the surrogate is faithful to the model, row by row."""
+        return self.agreement(*self.answers(X))
+
+    def answers(self, X: AnyArray) -> tuple[FloatArray, FloatArray]:
+        """What the model and the surrogate say, row by row: finite numbers, of one shape."""
         model = _checked("the model", self.model(X), len(X))
         surrogate = _checked("the surrogate", self.surrogate(X), len(X))
         if model.shape != surrogate.shape:
@@ -136,7 +140,7 @@ class Problem:
                 f"the model answers with shape {model.shape}, the surrogate with {surrogate.shape}; they "
                 "must agree. Take the same column, or all the columns, of both."
             )
-        return self.agreement(model, surrogate)
+        return model, surrogate
 
 
 def _checked(who: str, answer: Any, rows: int) -> FloatArray:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray, frozen
 from lime_guarantee.box import Box
-from lime_guarantee.domain import Domain
+from lime_guarantee.domain import Domain, FeatureKey
 from lime_guarantee.engine.baselines import Ball
 from lime_guarantee.engine.certify import Certificate, Shape
 from lime_guarantee.errors import InvalidInputError
@@ -21,6 +21,9 @@ from lime_guarantee.optional import require
 from lime_guarantee.problem import Problem
 from lime_guarantee.report import describe
 from lime_guarantee.tables import from_json, plain, to_json
+
+if TYPE_CHECKING:
+    from lime_guarantee.plots import ImageDisplay, ProfileDisplay, RegionDisplay, SliceDisplay, TextDisplay
 
 Status = Literal["certified", "unfaithful", "uncertified"]
 
@@ -182,6 +185,94 @@ class GuaranteeRegion:
         may_go = np.append(self.lower < self.upper, False)
         known = (segments >= 0) & (segments < len(self.domain))
         return np.asarray(may_go[np.where(known, segments, -1)])
+
+    def plot(self, data: Any = None, *, max_features: int = 20, ax: Any = None) -> RegionDisplay:
+        """Draw the region, one row for every feature, the largest weights first; needs matplotlib.
+
+        Parameters
+        ----------
+        data : array or DataFrame, optional
+            Rows whose distribution is drawn behind the features.
+        max_features : int
+            Features beyond so many are summed up in a row.
+        ax : matplotlib axes, optional
+            Where to draw; by default, in a new figure.
+        """
+        from lime_guarantee.plots import RegionDisplay
+
+        return RegionDisplay.from_region(self, data, max_features=max_features).plot(ax)
+
+    def plot_profile(
+        self, feature: FeatureKey, *, ax: Any = None, problem: Problem | None = None
+    ) -> ProfileDisplay:
+        """Draw model and surrogate along one feature, the others staying at the instance; needs matplotlib.
+
+        Parameters
+        ----------
+        feature : str or int
+            Its name or position.
+        ax : matplotlib axes, optional
+        problem : Problem, optional
+            What the region was found for; needed where the region no longer has it.
+        """
+        from lime_guarantee.plots import ProfileDisplay
+
+        return ProfileDisplay.from_region(self, feature, problem=problem).plot(ax)
+
+    def plot_slice(
+        self,
+        i: FeatureKey,
+        j: FeatureKey,
+        data: Any = None,
+        *,
+        ax: Any = None,
+        problem: Problem | None = None,
+        resolution: int = 100,
+    ) -> SliceDisplay:
+        """Draw the faithful set in two features, the others staying at the instance; needs matplotlib.
+
+        Parameters
+        ----------
+        i, j : str or int
+            The features across and up, by name or position.
+        data : array or DataFrame, optional
+            Rows to draw as points.
+        ax : matplotlib axes, optional
+        problem : Problem, optional
+            What the region was found for; needed where the region no longer has it.
+        resolution : int
+            Steps along an axis of numbers; the model is asked once for each pair of steps.
+        """
+        from lime_guarantee.plots import SliceDisplay
+
+        return SliceDisplay.from_region(self, i, j, data, problem=problem, resolution=resolution).plot(ax)
+
+    def plot_text(self, text: str | None = None, *, ax: Any = None) -> TextDisplay:
+        """Draw the text with the words marked that may be removed; needs matplotlib.
+
+        Parameters
+        ----------
+        text : str, optional
+            The text that was explained. Where the region no longer has it, its words are shown without it.
+        ax : matplotlib axes, optional
+        """
+        from lime_guarantee.plots import TextDisplay
+
+        return TextDisplay.from_region(self, text).plot(ax)
+
+    def plot_image(self, image: Any, segments: Any, *, ax: Any = None) -> ImageDisplay:
+        """Draw the image with the superpixels marked that may be hidden; needs matplotlib.
+
+        Parameters
+        ----------
+        image : array of shape (height, width) or (height, width, 3)
+        segments : integer array of shape (height, width)
+            The explanation's ``segments``.
+        ax : matplotlib axes, optional
+        """
+        from lime_guarantee.plots import ImageDisplay
+
+        return ImageDisplay.from_region(self, image, segments).plot(ax)
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every feature."""

@@ -78,7 +78,7 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
                 axis.name,
                 axis.label(value) if axis.kind == "categorical" else _value(value),
                 *([] if weights is None else [f"{weights[i]:+.3g}" if weights[i] else "0"]),
-                _extent(region, i, axis),
+                extent(region, i, axis),
                 _share(region.reach[i]),
             ]
         )
@@ -89,7 +89,8 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
+def extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
+    """The values of a feature that lie in the region."""
     if axis.constant:
         return "constant"
     if axis.kind == "categorical":

@@ -99,6 +99,16 @@ def test_the_engine_imports_nothing_above_it():
     assert offenders(engine, lambda name: name == "lime_guarantee" or within(name, above)) == {}
 
 
+def test_pictures_are_above_all_that_they_show():
+    # Methods that draw import them when they are called; nothing does while it is imported itself.
+    below = [name for name in MODULES if not within(name, ["lime_guarantee.plots"])]
+    assert offenders(below, lambda name: within(name, ["lime_guarantee.plots"]), anywhere=False) == {}
+    pictures = MODULES.keys() - set(below)
+    assert pictures
+    apart = ["lime_guarantee.adapters", "lime_guarantee.auditing"]
+    assert offenders(pictures, lambda name: within(name, apart), anywhere=False) == {}
+
+
 def test_nothing_imports_the_command():
     command = {f"lime_guarantee.{module}" for module in ("__main__", "cli", "demo")}
     others = MODULES.keys() - command

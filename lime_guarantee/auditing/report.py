@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
 from lime_guarantee.optional import require
 from lime_guarantee.version import __version__
+
+if TYPE_CHECKING:
+    from lime_guarantee.plots import ReachDisplay, VerdictsDisplay
 
 
 class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, not a mistake of the caller
@@ -100,6 +103,29 @@ class AuditReport:
         pandas = require("pandas", "AuditReport.features_frame", extra="pandas")
         rows = [row for record in self.records for row in _feature_rows(record)]
         return pandas.DataFrame(rows, columns=FEATURE_COLUMNS)
+
+    def plot_reach(
+        self, *, ax: Any = None, max_features: int = 30, max_explanations: int = 100
+    ) -> ReachDisplay:
+        """Draw the reach of every explanation along every feature; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default, in a new figure.
+        max_features, max_explanations : int
+            Of more features or explanations, so many of the worst are shown.
+        """
+        from lime_guarantee.plots import ReachDisplay
+
+        display = ReachDisplay.from_report(self, max_features=max_features, max_explanations=max_explanations)
+        return display.plot(ax)
+
+    def plot_verdicts(self, *, ax: Any = None) -> VerdictsDisplay:
+        """Draw how often each verdict was given, on the axes given or in a new figure; needs matplotlib."""
+        from lime_guarantee.plots import VerdictsDisplay
+
+        return VerdictsDisplay.from_report(self).plot(ax)
 
     def to_json(self) -> str:
         """Everything, as JSON."""
