@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Status = Literal["certified", "unfaithful", "uncertified"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GuaranteeRegion:
     """An axis-aligned box around an instance in which an explanation is faithful to the model.
 
@@ -98,7 +98,7 @@ class GuaranteeRegion:
     version: str
     explained: Explained | None = None
     attempts: int = 0
-    problem: Problem | None = field(default=None, repr=False, compare=False)
+    problem: Problem | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         values = [plain(value) for value in self.instance]
@@ -113,6 +113,12 @@ class GuaranteeRegion:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity:g}, "
+            f"confidence {self.confidence:g}, {self.volume_fraction:.3g} of the domain>"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuaranteeRegion):

@@ -11,6 +11,7 @@ import pytest
 from problems import PROBLEMS
 
 from lime_guarantee import (
+    AuditReport,
     Divide,
     Domain,
     GuaranteeRegion,
@@ -20,6 +21,7 @@ from lime_guarantee import (
     SameValue,
     find_region,
 )
+from lime_guarantee.auditing.record import AuditRecord
 
 
 def find(name, **options):
@@ -201,3 +203,12 @@ def test_a_region_remembers_its_problem_while_it_lives_and_writes_none_of_it():
 
     with pytest.raises(InvalidInputError, match="leave them out"):
         find_region(problem, [0.5])
+
+
+def test_a_region_and_a_report_are_named_in_one_line(region):
+    named = repr(region)
+    assert region.status in named
+    assert len(named) < 140
+    assert "\n" not in named
+    records = (AuditRecord(0, "trusted", "It holds.", region), AuditRecord(1, "error", "It raised."))
+    assert repr(AuditReport(records, {})) == "<AuditReport: 2 explanations: 1 trusted, 1 error>"

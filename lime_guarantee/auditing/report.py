@@ -28,7 +28,7 @@ class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, 
         self.records = records
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AuditReport:
     """What an audit found, explanation by explanation.
 
@@ -57,6 +57,10 @@ class AuditReport:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{count} {verdict}" for verdict, count in self.counts.items() if count)
+        return f"<AuditReport: {len(self)} explanations: {found or 'none'}>"
 
     @property
     def counts(self) -> dict[str, int]:
