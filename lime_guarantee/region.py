@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -110,6 +111,11 @@ class GuaranteeRegion:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        from lime_guarantee.html.notebook import region_view
+
+        return region_view(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuaranteeRegion):
@@ -249,6 +255,27 @@ class GuaranteeRegion:
                 f"the region cannot be written as JSON: {error}. Categories must be text, numbers, "
                 "booleans or None; encode the others before."
             ) from error
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page to try values on: are they inside the guarantee, and what does the explanation predict?
+
+        It predicts where the region has its `problem` and the surrogate can be described in the page; those
+        of LIME and shap can.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, whole or not at all. It needs no other file, and no network.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from lime_guarantee.html.page import written
+        from lime_guarantee.html.region_page import region_page
+
+        return written(region_page(self), path)
 
     @classmethod
     def from_json(cls, text: str) -> GuaranteeRegion:

@@ -1,0 +1,164 @@
+"""Views for notebooks: tables and inline styles alone.
+
+JupyterLab shows an untrusted notebook without scripts, style sheets, pictures in SVG, ids and roles, and keeps
+only some inline styles: no `currentColor`, no `inherit`, no variables. What is left has to be complete, on a
+light page and on a dark one. So text has no colour of its own, bars are half transparent, a border without a
+colour is as the text is, and every bar is said in words beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from typing import TYPE_CHECKING
+
+from lime_guarantee.html.rows import Bar, FeatureRow, feature_rows
+from lime_guarantee.report import MOST_FEATURES, answer, evidence, in_presence
+
+if TYPE_CHECKING:
+    from lime_guarantee.auditing.record import AuditRecord
+    from lime_guarantee.auditing.report import AuditReport
+    from lime_guarantee.region import GuaranteeRegion
+
+MOST_EXPLANATIONS = 20
+
+TRACK = "rgba(128, 128, 128, 0.3)"
+CERTIFIED = "rgba(20, 120, 210, 0.6)"
+CHIP = "display: inline-block; margin: 1px 3px 1px 0; padding: 0 6px; border-radius: 4px"
+CELL = "text-align: left; padding: 3px 14px 3px 0; vertical-align: middle"
+NUMBER = "text-align: right; padding: 3px 14px 3px 0; vertical-align: middle; white-space: nowrap"
+
+
+def region_view(region: GuaranteeRegion) -> str:
+    """A region: the answer, a row for every feature, the evidence."""
+    rows = feature_rows(region)
+    shown = _parts(rows) if in_presence(region) else _table(rows)
+    return (
+        f'<div style="line-height: 1.45"><div style="font-weight: bold">{escape(answer(region))}</div>'
+        f"{shown if region else ''}{_lines(evidence(region))}</div>"
+    )
+
+
+def report_view(report: AuditReport) -> str:
+    """A report: how often each verdict was given, and the worst explanations."""
+    total = max(1, len(report))
+    counts = "".join(
+        f'<tr><td style="{CELL}">{escape(verdict)}</td><td style="{NUMBER}">{count:,}</td>'
+        f'<td style="{CELL}">{_bar(Bar(0.0, count / total, 0.0), tick=False)}</td></tr>'
+        for verdict, count in report.counts.items()
+        if count
+    )
+    worst = report.flagged[:MOST_EXPLANATIONS]
+    listed = "".join(
+        f'<tr><td style="{NUMBER}">#{record.index}</td><td style="{CELL}; white-space: nowrap">'
+        f'{escape(record.verdict)}</td><td style="{CELL}">{escape(record.reason)}</td></tr>'
+        for record in worst
+    )
+    more = len(report.flagged) - len(worst)
+    trusted = len(report) - len(report.flagged)
+    return (
+        f'<div style="line-height: 1.45"><div style="font-weight: bold">{trusted:,} of {len(report):,} '
+        f"explanations are trusted.</div>{_rows(counts)}{_rows(listed, _head('', 'verdict', 'reason'))}"
+        f"{_lines([f'and {more:,} more (see flagged, or to_html())'] if more > 0 else [])}</div>"
+    )
+
+
+def record_view(record: AuditRecord) -> str:
+    """One explanation of a report: its verdict and its region."""
+    region = "" if record.region is None else region_view(record.region)
+    heading = escape(f"#{record.index} {record.verdict}: {record.reason}")
+    return f'<div style="line-height: 1.45; margin: 0 0 8px 0">{heading}</div>{region}'
+
+
+def _table(rows: list[FeatureRow]) -> str:
+    weighted = any(row.weight for row in rows)
+    head = _head("feature", ">instance", *([">weight"] if weighted else []), "", "region", ">reach")
+    shown = "".join(
+        f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance)}</td>'
+        + (f'<td style="{NUMBER}">{escape(row.weight)}</td>' if weighted else "")
+        + f'<td style="{CELL}">{"" if row.bar is None else _bar(row.bar)}</td>'
+        f'<td style="{CELL}">{_extent(row)}</td><td style="{NUMBER}">{escape(row.reach)}</td></tr>'
+        for row in rows[:MOST_FEATURES]
+    )
+    more = len(rows) - MOST_FEATURES
+    return _rows(shown, head) + _lines([f"and {more:,} more (see to_frame())"] if more > 0 else [])
+
+
+def _head(*titles: str) -> str:
+    """Column titles; those that begin with > stand over numbers."""
+    cells = (
+        f'<th style="{NUMBER if title.startswith(">") else CELL}; font-weight: normal; opacity: 0.75">'
+        f"{title.removeprefix('>')}</th>"
+        for title in titles
+    )
+    return f"<thead><tr>{''.join(cells)}</tr></thead>"
+
+
+def _rows(rows: str, head: str = "") -> str:
+    return (
+        f'<table style="border-collapse: collapse; margin: 8px 0">{head}<tbody>{rows}</tbody></table>'
+        if rows
+        else ""
+    )
+
+
+def _extent(row: FeatureRow) -> str:
+    if row.kind != "categorical" or len(row.categories) == 1:
+        return escape(row.extent)
+    return _chips((label, allowed, "") for label, allowed in row.categories[:MOST_FEATURES])
+
+
+def _parts(rows: list[FeatureRow]) -> str:
+    """Words or superpixels: those that may go, and those that must stay."""
+    kinds = [
+        ("may go", [row for row in rows if row.may_vary]),
+        ("must stay", [row for row in rows if not row.may_vary and row.extent != "constant"]),
+    ]
+    return _rows(
+        "".join(
+            f'<tr><td style="{CELL}; white-space: nowrap">{title}</td><td style="{CELL}">{_listed(some)}</td></tr>'
+            for title, some in kinds
+        )
+    )
+
+
+def _listed(parts: list[FeatureRow]) -> str:
+    more = len(parts) - MOST_FEATURES
+    chips = _chips(
+        (part.name, part.may_vary, "" if part.weight == "0" else part.weight) for part in parts[:MOST_FEATURES]
+    )
+    return (chips or "none") + (f"and {more:,} more" if more > 0 else "")
+
+
+def _chips(chips: Iterable[tuple[str, bool, str]]) -> str:
+    """Names in boxes: filled if they are allowed or may go, else bordered; a weight beside the name."""
+    looks = {True: f"background-color: {CERTIFIED.replace('0.6', '0.3')}", False: "border: 1px dashed; opacity: 0.75"}
+    return "".join(
+        f'<span style="{CHIP}; {looks[allowed]}">{escape(name)}'
+        + (f' <span style="font-size: 85%">{escape(weight)}</span>' if weight else "")
+        + "</span> "
+        for name, allowed, weight in chips
+    )
+
+
+def _bar(bar: Bar, *, tick: bool = True) -> str:
+    """The domain as a track, the certified part in it, and a tick at the instance."""
+    pieces = [
+        (bar.start, "transparent", ""),
+        (bar.tick - bar.start, CERTIFIED, "border-right: 2px solid") if tick else (0.0, "transparent", ""),
+        (bar.end - (bar.tick if tick else bar.start), CERTIFIED, ""),
+    ]
+    inner = "".join(
+        f'<span style="display: inline-block; height: 10px; width: {100 * max(0.0, width):.2f}%; '
+        f'background-color: {colour}; {extra}"></span>'
+        for width, colour, extra in pieces
+        if width > 0 or extra
+    )
+    return (
+        '<div style="width: 160px; height: 10px; border-radius: 3px; overflow: hidden; white-space: nowrap; '
+        f'font-size: 0; line-height: 0; text-align: left; background-color: {TRACK}">{inner}</div>'
+    )
+
+
+def _lines(lines: list[str]) -> str:
+    return "".join(f'<div style="opacity: 0.8">{escape(line)}</div>' for line in lines)
