@@ -257,10 +257,10 @@ class GuaranteeRegion:
             ) from error
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page to try values on: are they inside the guarantee, and what does the explanation predict?
+        """A page to try values on: whether they are inside the guarantee, and what the explanation predicts.
 
-        It predicts where the region has its `problem` and the surrogate can be described in the page; those
-        of LIME and shap can.
+        It predicts if the region has its `problem` still and the surrogate a formula; those of LIME and
+        shap have one.
 
         Parameters
         ----------

@@ -122,7 +122,9 @@ def evidence(region: GuaranteeRegion) -> list[str]:
             f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
             f"{certificate.attempts})."
         )
-        lines.append(f"Volume: 10^{region.log10_volume:.2f}, {share_text(region.volume_fraction)} of the domain.")
+        lines.append(
+            f"Volume: 10^{region.log10_volume:.2f}, {share_text(region.volume_fraction)} of the domain."
+        )
     lines.append(
         f"Cost: {region.evaluations:,} evaluations in {region.calls:,} calls; search {region.search}."
     )

@@ -100,7 +100,8 @@ LOWEST_CONTRAST = """() => {
     : Number(getComputedStyle(element).opacity) * opacity(element.parentElement));
   let worst = { ratio: 99, text: "" };
   for (const element of document.body.querySelectorAll("*")) {
-    const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
+    const own = [...element.childNodes].filter((node) => node.nodeType === 3);
+    const text = own.map((node) => node.data).join("");
     if (text.trim() === "" || !element.checkVisibility() || element.closest(":disabled, script")) continue;
     const below = behind(element);
     const ink = parse(getComputedStyle(element).color);

@@ -14,7 +14,11 @@ from reviews import TEXT, classifier
 from lime_guarantee import Domain, Problem, Radial, SameValue, audit, find_region, guarantee_region, wrap
 
 QUICK = {"purity": 0.9, "confidence": 0.9, "effort": "low"}
-SCRIPT, IMAGE, HANDLER = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>", "\"'><b onclick=alert(3)>"
+SCRIPT, IMAGE, HANDLER = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "\"'><b onclick=alert(3)>",
+)
 ENDING = "</script><!--\u2028&amp;"
 HOSTILE = [SCRIPT, IMAGE, HANDLER, ENDING, "mean smoothness", "mean compactness"]
 X, _, _ = audit_models.data()
@@ -94,10 +98,12 @@ def region(name):
 @cache
 def report():
     """A real audit of twelve rows; the model fails on one of them."""
+    rows = X[400:412].copy()
+    rows[4, 0] += 0.00123  # a value that no other row has
     return audit(
         explainer=explainer(),
-        X=X[400:412],
-        predict_fn=audit_models.FailsOn(X[404, 0]),
+        X=rows,
+        predict_fn=audit_models.FailsOn(rows[4, 0]),
         training_data=X[:400],
         explain_kwargs={"num_samples": 300},
         **QUICK,

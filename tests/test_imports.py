@@ -90,6 +90,7 @@ def test_the_engine_imports_nothing_above_it():
         "commands",
         "demo",
         "find",
+        "html",
         "plots",
         "region",
         "report",
@@ -97,6 +98,15 @@ def test_the_engine_imports_nothing_above_it():
     above = {"adapters", *(f"lime_guarantee.{layer}" for layer in layers)}
     # The package itself is above the engine too: it imports everything.
     assert offenders(engine, lambda name: name == "lime_guarantee" or within(name, above)) == {}
+
+
+def test_pages_are_made_of_results_which_do_not_know_them_until_they_are_asked():
+    html = [name for name in MODULES if within(name, ["lime_guarantee.html"])]
+    assert len(html) >= 4
+    others = MODULES.keys() - set(html)
+    assert offenders(others, lambda name: within(name, ["lime_guarantee.html"]), anywhere=False) == {}
+    results = ["lime_guarantee.adapters", "lime_guarantee.auditing", "lime_guarantee.region"]
+    assert offenders(html, lambda name: within(name, results), anywhere=False) == {}
 
 
 def test_nothing_imports_the_command():

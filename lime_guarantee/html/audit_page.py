@@ -65,10 +65,10 @@ def _row(row: FeatureRow) -> list[Any]:
 
 def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
-    lines = [
-        f"Beyond the region along it, {finding.failures:,} of {finding.draws:,} points drawn were not faithful"
-        + (f": at least {share_text(finding.failing_lower_bound)} of the volume." if finding.dishonest else ".")
-    ]
+    failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
+    if finding.dishonest:
+        failed += f": at least {share_text(finding.failing_lower_bound)} of the volume"
+    lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:
         drawn = " and ".join(f"[{value_text(low)}, {value_text(high)}]" for low, high in finding.outside)
         lines.append(f"They were drawn in {drawn}.")
@@ -122,9 +122,11 @@ def _body(report: AuditReport) -> str:
 <p><strong>{trusted:,} of {len(report):,} explanations are trusted.</strong> {html.escape(asked)}</p></header>
 <main>
 <form id="filters" role="search"><fieldset><legend>Verdicts</legend>{choices}</fieldset>
-<label class="search">Search <input type="search" id="search" placeholder="number, class, reason, feature"></label>
+<label class="search">Search
+<input type="search" id="search" placeholder="number, class, reason, feature"></label>
 <p id="shown" role="status"></p></form>
 <noscript><p>The table needs JavaScript.</p></noscript>
 <table id="table"><thead><tr></tr></thead><tbody></tbody></table>
+<p><button type="button" id="more" hidden></button></p>
 </main>
 """

@@ -1,14 +1,13 @@
 """Views for notebooks: tables and inline styles alone.
 
-JupyterLab shows an untrusted notebook without scripts, style sheets, pictures in SVG, ids and roles, and keeps
-only some inline styles: no `currentColor`, no `inherit`, no variables. What is left has to be complete, on a
-light page and on a dark one. So text has no colour of its own, bars are half transparent, a border without a
-colour is as the text is, and every bar is said in words beside it.
+JupyterLab shows an untrusted notebook without scripts, style sheets, pictures in SVG, ids and roles, and
+keeps only some inline styles: no `currentColor`, no `inherit`, no variables. What is left has to be complete,
+on a light page and on a dark one. So text has no colour of its own, bars are half transparent, a border
+without a colour is as the text is, and every bar is said in words beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,11 @@ MOST_EXPLANATIONS = 20
 
 TRACK = "rgba(128, 128, 128, 0.3)"
 CERTIFIED = "rgba(20, 120, 210, 0.6)"
+MAY, MUST, MUST_NOT = (
+    "background-color: rgba(20, 120, 210, 0.3)",
+    "border: 1px solid; font-weight: bold",
+    "border: 1px dashed; opacity: 0.75",
+)
 CHIP = "display: inline-block; margin: 1px 3px 1px 0; padding: 0 6px; border-radius: 4px"
 CELL = "text-align: left; padding: 3px 14px 3px 0; vertical-align: middle"
 NUMBER = "text-align: right; padding: 3px 14px 3px 0; vertical-align: middle; white-space: nowrap"
@@ -105,40 +109,38 @@ def _rows(rows: str, head: str = "") -> str:
 def _extent(row: FeatureRow) -> str:
     if row.kind != "categorical" or len(row.categories) == 1:
         return escape(row.extent)
-    return _chips((label, allowed, "") for label, allowed in row.categories[:MOST_FEATURES])
+    shown = row.categories[:MOST_FEATURES]
+    chips = "".join(_chip(label, "", MAY if allowed else MUST_NOT) for label, allowed in shown)
+    return chips + _more(len(row.categories))
 
 
 def _parts(rows: list[FeatureRow]) -> str:
     """Words or superpixels: those that may go, and those that must stay."""
-    kinds = [
-        ("may go", [row for row in rows if row.may_vary]),
-        ("must stay", [row for row in rows if not row.may_vary and row.extent != "constant"]),
-    ]
-    return _rows(
-        "".join(
-            f'<tr><td style="{CELL}; white-space: nowrap">{title}</td><td style="{CELL}">{_listed(some)}</td></tr>'
-            for title, some in kinds
-        )
+    may_go = [row for row in rows if row.may_vary]
+    must_stay = [row for row in rows if not row.may_vary and row.extent != "constant"]
+    shown = (
+        f'<tr><td style="{CELL}; white-space: nowrap">{title}</td>'
+        f'<td style="{CELL}">{_listed(parts, look)}</td></tr>'
+        for title, parts, look in (("may go", may_go, MAY), ("must stay", must_stay, MUST))
     )
+    return _rows("".join(shown))
 
 
-def _listed(parts: list[FeatureRow]) -> str:
-    more = len(parts) - MOST_FEATURES
-    chips = _chips(
-        (part.name, part.may_vary, "" if part.weight == "0" else part.weight) for part in parts[:MOST_FEATURES]
+def _listed(parts: list[FeatureRow], look: str) -> str:
+    chips = "".join(
+        _chip(part.name, "" if part.weight == "0" else part.weight, look) for part in parts[:MOST_FEATURES]
     )
-    return (chips or "none") + (f"and {more:,} more" if more > 0 else "")
+    return (chips or "none") + _more(len(parts))
 
 
-def _chips(chips: Iterable[tuple[str, bool, str]]) -> str:
-    """Names in boxes: filled if they are allowed or may go, else bordered; a weight beside the name."""
-    looks = {True: f"background-color: {CERTIFIED.replace('0.6', '0.3')}", False: "border: 1px dashed; opacity: 0.75"}
-    return "".join(
-        f'<span style="{CHIP}; {looks[allowed]}">{escape(name)}'
-        + (f' <span style="font-size: 85%">{escape(weight)}</span>' if weight else "")
-        + "</span> "
-        for name, allowed, weight in chips
-    )
+def _chip(name: str, weight: str, look: str) -> str:
+    """A name in a box, with its weight if it has one."""
+    beside = f' <span style="font-size: 85%; font-weight: normal">{escape(weight)}</span>' if weight else ""
+    return f'<span style="{CHIP}; {look}">{escape(name)}{beside}</span> '
+
+
+def _more(count: int) -> str:
+    return f"and {count - MOST_FEATURES:,} more" if count > MOST_FEATURES else ""
 
 
 def _bar(bar: Bar, *, tick: bool = True) -> str:

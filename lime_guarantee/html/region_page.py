@@ -1,4 +1,4 @@
-"""The what-if page of a region: values to try, whether the guarantee holds there, what the explanation says."""
+"""The what-if page of a region: does the guarantee hold for other values, and what is predicted there."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def region_page(region: GuaranteeRegion) -> str:
     """The page, as text."""
     problem = region.problem
     model, surrogate = _at_instance(region)
+    home = region.domain.encode(region.instance[np.newaxis])[0]
     data = {
         "certified": bool(region),
         "presence": in_presence(region),
         "radius": region.radius,
-        "features": [_feature(region, row) for row in feature_rows(region)],
+        "features": [_feature(region, row, float(home[row.position])) for row in feature_rows(region)],
         "formula": None if problem is None else formula_of(problem.surrogate, region.domain),
         "outputs": _outputs(region, len(surrogate)),
     }
@@ -42,10 +43,9 @@ def region_page(region: GuaranteeRegion) -> str:
     )
 
 
-def _feature(region: GuaranteeRegion, row: FeatureRow) -> dict[str, Any]:
+def _feature(region: GuaranteeRegion, row: FeatureRow, home: float) -> dict[str, Any]:
     """A feature, in engine coordinates: what its control and the test of the bounds need."""
     axis, i = region.domain.axes[row.position], row.position
-    home = region.domain.encode(region.instance[np.newaxis])[0]
     return {
         "position": i,
         "name": row.name,
@@ -53,7 +53,7 @@ def _feature(region: GuaranteeRegion, row: FeatureRow) -> dict[str, Any]:
         "weight": row.weight,
         "extent": row.extent,
         "instance": row.instance,
-        "value": float(home[i]),
+        "value": home,
         "low": axis.low,
         "high": axis.high,
         "lower": float(region.lower[i]),

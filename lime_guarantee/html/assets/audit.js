@@ -15,7 +15,9 @@ const COLUMNS = [
   { title: "lowest reach", key: (r) => r.reach ?? null, number: true, extra: true },
 ];
 
-const lines = audit.records.map((record) => ({ record, row: makeRow(record), text: textOf(record), detail: null }));
+/** Rows and details are made when they are first shown: a thousand at once would take long to lay out. */
+const FIRST = 200;
+const lines = audit.records.map((record) => ({ record, text: textOf(record), row: null, detail: null }));
 const lineOf = new Map(lines.map((line) => [String(line.record.index), line]));
 
 /** All that a search looks at. */
@@ -34,7 +36,8 @@ function makeRow(record) {
     [share(record.coverage)],
     record.reach === undefined ? [] : [share(record.reach), make("small", {}, nameOf(record, record.shortest))],
   ];
-  return make("tr", { class: "record" }, ...cells.map((children, i) => make("td", { class: classOf(COLUMNS[i]) }, ...children)));
+  return make("tr", { class: "record", "data-index": record.index },
+    ...cells.map((children, i) => make("td", { class: classOf(COLUMNS[i]) }, ...children)));
 }
 
 function classOf(column) {
@@ -58,7 +61,8 @@ function toggle(line, open = line.detail === null || line.detail.hidden) {
 function openNamed() {
   const line = lineOf.get(location.hash.slice(1));
   if (line === undefined) return;
-  if (line.row.hidden) clearFilters();
+  if (!matches(line)) clearFilters();
+  if (line.row === null || !line.row.isConnected) showAll();
   toggle(line, true);
   line.row.scrollIntoView({ block: "start" });
   line.row.querySelector("button").focus({ preventScroll: true });
@@ -108,7 +112,7 @@ function makeFeatures(record) {
 function makeParts(record) {
   const parts = record.rows.filter((row) => row[3] !== "constant");
   const listed = (title, some, allowed) => make("p", {}, `${title}: `,
-    ...(some.length === 0 ? ["none"] : some.map((row) => make("span", { class: allowed ? "chip allowed" : "chip" },
+    ...(some.length === 0 ? ["none"] : some.map((row) => make("span", { class: allowed ? "chip allowed" : "chip stays" },
       nameOf(record, row[0]), Number(row[2]) ? ` ${row[2]}` : ""))));
   return make("div", {}, listed("May go", parts.filter((row) => row[6] === 1), true),
     listed("Must stay", parts.filter((row) => row[6] === 0), false));
@@ -129,37 +133,55 @@ function makeExamples(record, title, rows) {
 
 const body = document.querySelector("#table > tbody");
 const search = document.getElementById("search");
+const more = document.getElementById("more");
 const verdicts = [...document.querySelectorAll("input[name=verdict]")];
+const order = { column: COLUMNS[1], descending: true };
+let most = FIRST;
 
-function sortBy(column, descending) {
-  const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  const keyed = lines.map((line) => ({ line, key: column.key(line.record) }));
-  keyed.sort((one, other) => {
-    if (one.key === null || other.key === null) return (one.key === null) - (other.key === null); // last, always
-    return (descending ? -1 : 1) * compare(one.key, other.key) || one.line.record.index - other.line.record.index;
-  });
-  body.append(...keyed.flatMap(({ line }) => (line.detail === null ? [line.row] : [line.row, line.detail])));
-  for (const other of COLUMNS) other.head.removeAttribute("aria-sort");
-  column.head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+function compare(one, other) {
+  const [a, b] = [order.column.key(one.record), order.column.key(other.record)];
+  if (a === null || b === null) return (a === null) - (b === null); // last, always
+  const difference = typeof a === "string" ? a.localeCompare(b) : a - b;
+  return (order.descending ? -difference : difference) || one.record.index - other.record.index;
 }
 
-function filter() {
-  const wanted = new Set(verdicts.filter((box) => box.checked).map((box) => box.value));
+function matches(line) {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  let count = 0;
-  for (const line of lines) {
-    const shown = wanted.has(line.record.verdict) && words.every((word) => line.text.includes(word));
-    line.row.hidden = !shown;
-    if (line.detail !== null) line.detail.hidden = !shown || !line.row.classList.contains("open");
-    count += shown;
-  }
-  document.getElementById("shown").textContent = `${count.toLocaleString("en")} of ${lines.length.toLocaleString("en")} shown`;
+  const wanted = verdicts.some((box) => box.checked && box.value === line.record.verdict);
+  return wanted && words.every((word) => line.text.includes(word));
+}
+
+/** Show the first of the lines that are looked for, in their order. */
+function refresh() {
+  const found = lines.filter(matches).sort(compare);
+  const shown = found.slice(0, most);
+  body.replaceChildren(...shown.flatMap((line) => {
+    line.row ??= makeRow(line.record);
+    return line.detail === null ? [line.row] : [line.row, line.detail];
+  }));
+  for (const column of COLUMNS) column.head.removeAttribute("aria-sort");
+  order.column.head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
+  const [count, all] = [found.length.toLocaleString("en"), lines.length.toLocaleString("en")];
+  document.getElementById("shown").textContent = found.length === lines.length ? `${all} explanations` : `${count} of ${all} explanations`;
+  more.hidden = shown.length === found.length;
+  more.textContent = `Show all ${count} (now the first ${shown.length})`;
+}
+
+function showAll() {
+  most = Infinity;
+  refresh();
 }
 
 function clearFilters() {
   for (const box of verdicts) box.checked = true;
   search.value = "";
-  filter();
+  refresh();
+}
+
+function sortBy(column) {
+  order.descending = order.column === column && !order.descending;
+  order.column = column;
+  refresh();
 }
 
 function start() {
@@ -167,20 +189,20 @@ function start() {
   for (const column of COLUMNS) {
     const button = make("button", { type: "button" }, column.title);
     column.head = make("th", { scope: "col", class: classOf(column) }, button);
-    button.addEventListener("click", () => sortBy(column, column.head.getAttribute("aria-sort") === "ascending"));
+    button.addEventListener("click", () => sortBy(column));
     head.append(column.head);
   }
   body.addEventListener("click", (event) => {
     const row = event.target.closest("tr.record");
-    const line = lines.find((one) => one.row === row);
-    if (line !== undefined) toggle(line);
+    if (row !== null) toggle(lineOf.get(row.dataset.index));
   });
-  for (const box of verdicts) box.addEventListener("change", filter);
-  search.addEventListener("input", filter);
+  for (const box of verdicts) box.addEventListener("change", refresh);
+  search.addEventListener("input", refresh);
+  more.addEventListener("click", showAll);
   document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", openNamed);
-  sortBy(COLUMNS[1], true);
-  filter();
+  window.addEventListener("beforeprint", showAll);
+  refresh();
   openNamed();
 }
 

@@ -176,7 +176,7 @@ function start() {
   const features = document.getElementById("features");
   if (whatIf.presence) {
     features.append(make("p", { class: "legend" }, whatIf.certified
-      ? "Untick a part to remove it. Dashed: may go, in any combination. Bold: must stay."
+      ? "Untick a part to remove it. Shaded: may go, in any combination. Bold: must stay."
       : "Untick a part to remove it."));
   }
   features.append(...controls.map((control) => control.box));
