@@ -16,7 +16,8 @@ const COLUMNS = [
 ];
 
 /** Rows and details are made when they are first shown: a thousand at once would take long to lay out. */
-const FIRST = 200;
+const FIRST = 100;
+const alphabet = new Intl.Collator("en");
 const lines = audit.records.map((record) => ({ record, text: textOf(record), row: null, detail: null }));
 const lineOf = new Map(lines.map((line) => [String(line.record.index), line]));
 
@@ -95,10 +96,9 @@ function makeDetail(record) {
 
 function makeFeatures(record) {
   const weighted = record.rows.some((row) => row[2] !== "");
-  const titles = ["feature", "instance", ...(weighted ? ["weight"] : []), "", "region", "reach"];
-  const numbers = ["instance", "weight", "reach"];
-  const head = make("tr", {}, ...titles.map((title) =>
-    make("th", { scope: "col", class: numbers.includes(title) ? "number" : "" }, title)));
+  const kinds = { feature: "", instance: "number", weight: "number", "": "bars", region: "", reach: "number" };
+  const titles = Object.entries(kinds).filter(([title]) => weighted || title !== "weight");
+  const head = make("tr", {}, ...titles.map(([title, kind]) => make("th", { scope: "col", class: kind }, title)));
   const rows = record.rows.map(([position, instance, weight, extent, reach, bar, , categories]) => make("tr", {},
     make("th", { scope: "row" }, nameOf(record, position)),
     make("td", { class: "number" }, instance),
@@ -141,7 +141,7 @@ let most = FIRST;
 function compare(one, other) {
   const [a, b] = [order.column.key(one.record), order.column.key(other.record)];
   if (a === null || b === null) return (a === null) - (b === null); // last, always
-  const difference = typeof a === "string" ? a.localeCompare(b) : a - b;
+  const difference = typeof a === "string" ? alphabet.compare(a, b) : a - b;
   return (order.descending ? -difference : difference) || one.record.index - other.record.index;
 }
 
