@@ -120,24 +120,27 @@ def weight(case, name):
 
 
 def test_bars_show_domain_region_and_instance(pages):
-    case = region("tabular")
-    page = pages.open(notebook(case._repr_html_()))
-    boxes = """rows => rows.map(row => [row, ...row.querySelectorAll("div > span")].map(one => {
-        const box = (one === row ? row.querySelector("div") : one).getBoundingClientRect();
+    cases = [region("tabular"), at_the_edge()]
+    page = pages.open(notebook(*(case._repr_html_() for case in cases)))
+    boxes = """row => [row.querySelector("div"), ...row.querySelectorAll("div > span")].map(one => {
+        const box = one.getBoundingClientRect();
         return [box.left, box.right];
-    }))"""
-    shown = page.locator("tbody tr").evaluate_all(boxes)
-    names = [row.locator("td").first.inner_text() for row in page.locator("tbody tr").all()]
-    for name, ((left, right), *spans) in zip(names, shown, strict=True):
-        i = case.names.index(name)
-        low, high = case.domain.lower[i], case.domain.upper[i]
-        at = [
-            left + (value - low) / (high - low) * (right - left)
-            for value in (case.lower[i], case.instance[i], case.upper[i])
-        ]
-        assert spans[-2][0] == pytest.approx(at[0], abs=1)
-        assert spans[-2][1] == pytest.approx(at[1] + 2, abs=1)  # the tick
-        assert min(spans[-1][1], right) == pytest.approx(min(at[2] + 2, right), abs=1)
+    })"""
+    for case, section in zip(cases, page.locator("section").all(), strict=True):
+        for row in section.locator("tbody tr").all():
+            i = case.names.index(row.locator("td").first.inner_text())
+            (left, right), *spans = row.evaluate(boxes)
+            low, high = case.domain.lower[i], case.domain.upper[i]
+            ends = np.array([case.lower[i], case.instance[i], case.upper[i]])
+            start, tick, end = left + (ends - low) / (high - low) * (right - left - 2)
+            before = spans[-2] if end > tick else spans[-1]
+            assert before == pytest.approx([start, tick + 2], abs=0.5)  # the tick is its border
+            assert right >= spans[-1][1] - 0.5 == pytest.approx(end + 1.5, abs=0.5)
+
+
+def at_the_edge():
+    domain = Domain.from_bounds([0, 0], [1, 1])
+    return find_region(lambda X: X[:, 0] > 0.4, [1.0, 0.0], domain, purity=0.9, random_state=0)
 
 
 def test_categories_that_are_not_allowed_look_different(pages):

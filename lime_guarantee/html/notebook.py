@@ -144,21 +144,23 @@ def _more(count: int) -> str:
 
 
 def _bar(bar: Bar, *, tick: bool = True) -> str:
-    """The domain as a track, the certified part in it, and a tick at the instance."""
+    """The domain as a track, the certified part in it, and a tick (it has room) at the instance."""
+    middle = bar.tick if tick else bar.start
     pieces = [
         (bar.start, "transparent", ""),
-        (bar.tick - bar.start, CERTIFIED, "border-right: 2px solid") if tick else (0.0, "transparent", ""),
-        (bar.end - (bar.tick if tick else bar.start), CERTIFIED, ""),
+        (middle - bar.start, CERTIFIED, "border-right: 2px solid" if tick else ""),
+        (bar.end - middle, CERTIFIED, ""),
     ]
     inner = "".join(
-        f'<span style="display: inline-block; height: 10px; width: {100 * max(0.0, width):.2f}%; '
+        f'<span style="display: inline-block; height: 10px; width: {100 * width:.2f}%; '
         f'background-color: {colour}; {extra}"></span>'
         for width, colour, extra in pieces
         if width > 0 or extra
     )
     return (
-        '<div style="width: 160px; height: 10px; border-radius: 3px; overflow: hidden; white-space: nowrap; '
-        f'font-size: 0; line-height: 0; text-align: left; background-color: {TRACK}">{inner}</div>'
+        '<div style="width: 158px; height: 10px; padding: 0 2px 0 0; border-radius: 3px; overflow: hidden; '
+        "white-space: nowrap; font-size: 0; line-height: 0; text-align: left; "
+        f'background-color: {TRACK}">{inner}</div>'
     )
 
 

@@ -124,7 +124,8 @@ function makeExamples(record, title, rows) {
   const home = new Map(record.rows.map((row) => [row[0], row[1]]));
   const items = rows.map((row) => {
     const differs = row.map((value, i) => [i, value]).filter(([i, value]) => value !== home.get(i));
-    return make("li", {}, differs.map(([i, value]) => `${nameOf(record, i)} = ${value}`).join("; ") || "as the instance, to four digits");
+    const words = differs.map(([i, value]) => `${nameOf(record, i)} = ${value}`);
+    return make("li", {}, words.join("; ") || "as the instance, to four digits");
   });
   return [make("p", { class: "muted" }, title), make("ol", {}, ...items)];
 }
@@ -162,7 +163,8 @@ function refresh() {
   for (const column of COLUMNS) column.head.removeAttribute("aria-sort");
   order.column.head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
   const [count, all] = [found.length.toLocaleString("en"), lines.length.toLocaleString("en")];
-  document.getElementById("shown").textContent = found.length === lines.length ? `${all} explanations` : `${count} of ${all} explanations`;
+  const of = found.length === lines.length ? "" : `${count} of `;
+  document.getElementById("shown").textContent = `${of}${all} explanations`;
   more.hidden = shown.length === found.length;
   more.textContent = `Show all ${count} (now the first ${shown.length})`;
 }
