@@ -19,10 +19,13 @@ from lime_guarantee.surrogates import ConstantSurrogate, formula_of
 
 
 def coordinates(region, count=60):
-    """Rows of engine coordinates: the instance, rows of the region, and rows of the whole domain."""
-    inside = region.domain.encode(region.sample(count, random_state=0))
-    anywhere = region.domain.box().sample(np.random.default_rng(0), count)
-    return np.concatenate([region.domain.encode([region.instance]), inside, anywhere])
+    """Engine coordinates of the instance, and of rows of the region, of its box and of the domain."""
+    rng = np.random.default_rng(0)
+    inside = region.sample(count, random_state=0)
+    around = region.search_domain.decode(region.search_box.sample(rng, count))
+    anywhere = region.domain.box().sample(rng, count)
+    known = np.concatenate([[region.instance], inside, around])
+    return np.concatenate([region.domain.encode(known), anywhere])
 
 
 def departures(page, rows):
