@@ -23,6 +23,7 @@ from lime_guarantee.errors import (
     InconsistentModelError,
     InvalidInputError,
     ModelError,
+    WorkersError,
 )
 from lime_guarantee.explained import Explained
 from lime_guarantee.find import find_region
@@ -54,6 +55,7 @@ __all__ = [
     "SameChange",
     "SameClass",
     "SameValue",
+    "WorkersError",
     "__version__",
     "audit",
     "find_region",

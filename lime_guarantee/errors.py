@@ -25,3 +25,7 @@ class InconsistentModelError(ModelError):
 
 class EvaluationLimitError(GuaranteeError):
     """The limit on evaluations would be passed; the search ends and nothing more is asked."""
+
+
+class WorkersError(GuaranteeError):
+    """The processes that an audit was spread over did not do their work."""

@@ -103,7 +103,8 @@ def find_region(
     if isinstance(faithful, Problem):
         if instance is not None or domain is not None:
             raise InvalidInputError("instance, domain: a Problem has its own; leave them out.")
-        faithful, instance, domain = faithful.faithful, faithful.instance, faithful.domain
+        problem = faithful
+        faithful, instance, domain = problem.faithful, problem.instance, problem.domain
     purity, confidence = _share("purity", purity), _share("confidence", confidence)
     if max_evaluations is not None:
         check_count("max_evaluations", max_evaluations, "a positive integer or None")

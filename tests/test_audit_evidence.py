@@ -235,7 +235,7 @@ class TestDataCheck:
 
     def test_a_model_that_behaves_on_synthetic_rows_only_is_caught(self):
         def two_faced(X):
-            looks_real = np.ptp(X, axis=1) < 0.45
+            looks_real = np.ptp(X, axis=1) < 0.3
             return np.where(looks_real, X[:, 0] + 2.0 * (X[:, 1] > 0.1), X[:, 0])
 
         case = problem(two_faced, dims=4)

@@ -1,20 +1,15 @@
 """Many explanations: the same report whatever the workers, whatever is cut off."""
 
 import json
-import os
-import sys
-import threading
-import warnings
 
 import audit_models
-import distributed
-import joblib
 import numpy as np
 import pytest
 import shap
 from lime.lime_tabular import LimeTabularExplainer
+from sklearn.linear_model import Ridge as Fitted
 
-from lime_guarantee import AuditReport, FlaggedExplanations, InvalidInputError, audit
+from lime_guarantee import AuditReport, Divide, FlaggedExplanations, InvalidInputError, audit
 from lime_guarantee.auditing import VERDICTS
 
 X, Y, NAMES = audit_models.data()
@@ -108,53 +103,6 @@ def test_the_same_seed_gives_the_same_report_and_another_seed_another(serial):
     assert run(random_state=1).to_json() != serial.to_json()
 
 
-def test_two_processes_give_the_same_report(serial):
-    assert run(n_jobs=2).to_json() == serial.to_json()
-
-
-def test_threads_give_the_same_report(serial):
-    with joblib.parallel_config(backend="threading"):
-        assert run(n_jobs=2).to_json() == serial.to_json()
-
-
-class SeesTests(distributed.WorkerPlugin):
-    """Lets every worker, also one that replaces another, import the models of these tests."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def setup(self, worker):
-        sys.path.insert(0, self.path)
-
-
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
-    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # dask's own
-        with (
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            client.register_plugin(SeesTests(os.path.dirname(__file__)))
-            with joblib.parallel_config(backend="dask"):
-                report = run(predict_fn=predict, n_jobs=2, timeout=120)
-    assert (tmp_path / "killed").exists()
-    assert report.to_json() == serial.to_json()
-
-
-def test_what_cannot_travel_is_refused_before_anything_is_sent():
-    lock = threading.Lock()
-
-    def predict(X):
-        with lock:
-            return audit_models.predict(X)
-
-    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
-        run(predict_fn=predict, n_jobs=2)
-
-
 def test_an_error_in_one_row_is_that_row_s_result(serial):
     report = run(predict_fn=audit_models.FailsOn(ROWS[3, 0]))
     assert report[3].verdict == "error"
@@ -182,6 +130,13 @@ def test_explanations_made_before_are_audited_as_they_are():
     # A plain LIME explanation does not keep its row: each such record says so.
     assert [record.verdict for record in records] == ["error", "error"]
     assert "instance" in records[0].reason
+
+
+class Ridge(Fitted):
+    """A regressor whose repr has its address, as plain objects have."""
+
+    def __repr__(self):
+        return object.__repr__(self)
 
 
 class TestCheckpoint:
@@ -213,6 +168,20 @@ class TestCheckpoint:
             run(checkpoint=path, X=ROWS[:1], purity=0.8)
         with pytest.raises(InvalidInputError, match="rows"):
             run(checkpoint=path, X=ROWS[1:2])
+        with pytest.raises(InvalidInputError, match="training_data"):
+            run(checkpoint=path, X=ROWS[:1], training_data=TRAIN[1:])
+
+    def test_options_that_are_objects_are_the_same_in_the_next_run(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        once = {"checkpoint": path, "X": ROWS[:1], "purity": 0.9, "effort": None}
+        report = run(
+            **once, search=Divide(20, 10), explain_kwargs={"num_samples": 300, "model_regressor": Ridge()}
+        )
+        again = run(
+            **once, search=Divide(20, 10), explain_kwargs={"num_samples": 300, "model_regressor": Ridge()}
+        )
+        assert again.to_json() == report.to_json()
+        assert "0x" not in path.read_text().splitlines()[0]
 
     def test_a_damaged_file_is_refused(self, tmp_path):
         path = tmp_path / "audit.jsonl"

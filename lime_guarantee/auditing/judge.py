@@ -64,7 +64,7 @@ def judge(
     region_rng, evidence_rng, data_rng = rng.spawn(3)
     if isinstance(explanation, Problem):
         problem, weights = explanation, claimed_weights(explanation, evidence_rng)
-        batch_rows = BATCH_ROWS
+        batch_rows, rows_each = BATCH_ROWS, 1
         region = find_region(
             problem.faithful, problem.instance, problem.domain, random_state=region_rng, **options
         )
@@ -73,7 +73,7 @@ def judge(
         if subject is None:
             subject = subject_of(explanation, replace(request, notes=[]), **adapter_options)
         problem, weights = subject.problem, np.array(subject.explained.weights)
-        batch_rows = subject.batch_rows
+        batch_rows, rows_each = subject.batch_rows, subject.rows_each
         region = region_of_subject(subject, random_state=region_rng, **options)
     findings: tuple[Finding, ...] = ()
     asked = 0
@@ -95,7 +95,8 @@ def judge(
         check = check_data(problem, region, data, rules.error / 2, data_rng)
         coverage = region.coverage(data) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
-    asked += region.evaluations + (0 if check is None else check.evaluations)
+    asked += 0 if check is None else check.evaluations
+    asked = region.evaluations + rows_each * asked
     region = replace(region, problem=None)  # a thousand of them would not fit into memory
     return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
 
@@ -127,7 +128,7 @@ def _verdict(
         where = "real rows in the region" if check.inside else "real rows nearest to the instance"
         return "off-manifold", (
             f"The explanation fails on {check.real_rate:.0%} of the {check.real_rows} {where}, but on "
-            f"{check.synthetic_rate:.0%} of synthetic rows as far away: the model treats real rows "
+            f"{check.synthetic_rate:.0%} of synthetic rows around them: the model treats real rows "
             "differently."
         )
     caught = [finding for finding in findings if finding.dishonest]

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import os
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from lime_guarantee.adapters.request import Request
-from lime_guarantee.arrays import AnyArray
 from lime_guarantee.auditing.checkpoint import Checkpoint
-from lime_guarantee.auditing.explaining import explain_row
-from lime_guarantee.auditing.judge import Rules, judge
-from lime_guarantee.auditing.record import AuditRecord
+from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.report import AuditReport
-from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError
+from lime_guarantee.auditing.workers import Work, work_done
+from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.optional import require
 from lime_guarantee.tables import as_table, is_frame
-
-CHUNK = 4
-"""Explanations sent to a worker at once: the model travels with them."""
 
 
 def audit(
@@ -137,18 +132,20 @@ def audit(
     about = {
         "explanations": len(rows),
         "rows": _fingerprint(X),
+        "training_data": _fingerprint(training_data),
+        "data": _fingerprint(data),
         **asdict(rules),
         "purity": purity,
         "confidence": confidence,
         "test": test,
         "tolerance": tolerance,
         "label": label,
-        "search": search if isinstance(search, str) else repr(search),
+        "search": _said(search),
         "effort": effort,
         "max_evaluations": max_evaluations,
         "random_state": random_state,
-        "options": {key: repr(value) for key, value in options.items()},
-        "explain_kwargs": {key: repr(value) for key, value in work.explain_kwargs.items()},
+        "options": {key: _said(value) for key, value in options.items()},
+        "explain_kwargs": {key: _said(value) for key, value in work.explain_kwargs.items()},
     }
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
@@ -156,95 +153,12 @@ def audit(
         records = {} if kept is None else dict(kept.records)
         bar.update(len(records))
         tasks = [(i, rows[i], seeds[i]) for i in range(len(rows)) if i not in records]
-        for record in _records(work, tasks, n_jobs, timeout):
+        for record in work_done(work, tasks, n_jobs, timeout):
             records[record.index] = record
             if kept is not None:
                 kept.add(record)
             bar.update(1)
     return AuditReport(tuple(records[i] for i in range(len(rows))), about)
-
-
-@dataclass(frozen=True, eq=False)
-class Work:
-    """Everything a worker needs besides the rows themselves."""
-
-    explainer: Any
-    explain_kwargs: dict[str, Any]
-    request: Request
-    rules: Rules
-    data: AnyArray | None
-    options: dict[str, Any]
-    adapter_options: dict[str, Any]
-    makes: bool
-
-    def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
-        """Audit one explanation; a failure is its result, and ends nothing else."""
-        explain_seed, rest = seed.spawn(2)
-        explanation: Any = row
-        request = self.request
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
-                if self.makes:
-                    explanation = explain_row(
-                        self.explainer,
-                        row,
-                        request.predict_fn,
-                        self.explain_kwargs,
-                        request.training_data,
-                        int(explain_seed.generate_state(1)[0]),
-                    )
-                return judge(
-                    explanation,
-                    index,
-                    self.rules,
-                    self.data,
-                    np.random.default_rng(rest),
-                    request,
-                    self.options,
-                    self.adapter_options,
-                )
-        except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
-            said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
-            return AuditRecord(index, "error", said)
-
-    def do_chunk(self, tasks: list[tuple[int, Any, np.random.SeedSequence]]) -> list[AuditRecord]:
-        """Audit a few explanations, without starting more threads or processes inside this one."""
-        from joblib import parallel_config
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1), parallel_config(backend="sequential"):
-            return [self.do(*task) for task in tasks]
-
-
-def _records(
-    work: Work, tasks: list[Any], n_jobs: int | None, timeout: float | None
-) -> Iterator[AuditRecord]:
-    """Finished records, in the order in which they are finished."""
-    from joblib import Parallel, delayed, effective_n_jobs
-
-    if effective_n_jobs(n_jobs) == 1:
-        for task in tasks:
-            yield from work.do_chunk([task])
-        return
-    chunks = [tasks[start : start + CHUNK] for start in range(0, len(tasks), CHUNK)]
-    _check_travels(work)
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", timeout=timeout, batch_size=1)
-    for chunk in parallel(delayed(work.do_chunk)(chunk) for chunk in chunks):
-        yield from chunk
-
-
-def _check_travels(work: Work) -> None:
-    """Refuse what cannot be sent to a worker: some clusters would wait for it for ever."""
-    import cloudpickle
-
-    try:
-        cloudpickle.dumps(work)
-    except Exception as error:
-        raise InvalidInputError(
-            f"n_jobs: the model or the explainer cannot be sent to another process ({type(error).__name__}: "
-            f"{error}). Use n_jobs=1, or define them at the top of a module."
-        ) from error
 
 
 def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -> Any:
@@ -257,6 +171,11 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
     if explainer is None:
         raise InvalidInputError("explainer: it is needed to explain the rows of X=.")
     return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
+
+
+def _said(option: Any) -> str:
+    """An option in words that are the same in every run: without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
 
 
 def _fingerprint(X: Any) -> str:

@@ -1,0 +1,139 @@
+"""Workers of every kind give the report of one process; where they fail, that is said and not waited for."""
+
+import contextlib
+import importlib
+import os
+import sys
+import threading
+import warnings
+
+import audit_models
+import distributed
+import joblib
+import pytest
+from lime.lime_tabular import LimeTabularExplainer
+
+from lime_guarantee import InvalidInputError, WorkersError, audit
+
+X, Y, NAMES = audit_models.data()
+TRAIN, ROWS = X[:400], X[400:408]
+
+
+def run(**changes):
+    explainer = LimeTabularExplainer(TRAIN, feature_names=NAMES, random_state=0)
+    settings = {
+        "explainer": explainer,
+        "X": ROWS,
+        "predict_fn": audit_models.predict,
+        "explain_kwargs": {"num_samples": 300},
+        "purity": 0.9,
+        "confidence": 0.9,
+        "effort": "low",
+        "training_data": TRAIN,
+    }
+    return audit(**{**settings, **changes})
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return run()
+
+
+def test_two_processes_give_the_same_report(serial):
+    assert run(n_jobs=2).to_json() == serial.to_json()
+
+
+def test_threads_give_the_same_report_also_of_what_cannot_travel(serial):
+    lock = threading.Lock()
+
+    def predict(X):
+        with lock:
+            return audit_models.predict(X)
+
+    with joblib.parallel_config(backend="threading"):
+        assert run(predict_fn=predict, n_jobs=2).to_json() == serial.to_json()
+    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
+        run(predict_fn=predict, n_jobs=2)
+
+
+def test_a_killed_process_is_an_error_and_a_checkpoint_goes_on(serial, tmp_path):
+    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
+    path = tmp_path / "audit.jsonl"
+    with pytest.raises(WorkersError, match=r"checkpoint=.*n_jobs=1"):
+        run(predict_fn=predict, n_jobs=2, checkpoint=path)
+    assert run(predict_fn=predict, n_jobs=2, checkpoint=path).to_json() == serial.to_json()
+
+
+class SeesTests(distributed.WorkerPlugin):
+    """Lets every worker, also one that replaces another, import the models of these tests."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def setup(self, worker):
+        sys.path.insert(0, self.path)
+
+
+@contextlib.contextmanager
+def dask_cluster(*plugins):
+    """Two worker processes, that joblib uses."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # dask's own
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            ) as cluster,
+            distributed.Client(cluster) as client,
+        ):
+            for plugin in plugins:
+                client.register_plugin(plugin)
+            with joblib.parallel_config(backend="dask"):
+                yield
+
+
+SEES_TESTS = SeesTests(os.path.dirname(__file__))
+
+
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
+    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
+    with dask_cluster(SEES_TESTS):
+        report = run(predict_fn=predict, n_jobs=2, timeout=120)
+    assert (tmp_path / "killed").exists()
+    assert report.to_json() == serial.to_json()
+
+
+def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
+    with dask_cluster(SEES_TESTS), pytest.raises(WorkersError, match="timeout="):
+        run(predict_fn=audit_models.KillsAlways(os.getpid()), n_jobs=2, timeout=15)
+
+
+def test_a_module_that_a_dask_cluster_does_not_have_is_named(tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text(
+        "from audit_models import predict as ask\ndef predict(X): return ask(X)\n"
+    )
+    with dask_cluster(SEES_TESTS):  # its workers know the path as it was
+        monkeypatch.syspath_prepend(tmp_path)
+        predict = importlib.import_module("only_here").predict
+        with pytest.raises(WorkersError, match=r"No module named 'only_here'.*Install"):
+            run(predict_fn=predict, n_jobs=2, timeout=120)
+
+
+def test_a_ray_cluster_gives_the_same_report(serial):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ray's own
+        import ray
+        from ray.util.joblib import register_ray
+
+        ray.init(
+            num_cpus=2,
+            include_dashboard=False,
+            logging_level="ERROR",
+            runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
+        )
+        try:
+            register_ray()
+            with joblib.parallel_config(backend="ray"):
+                report = run(n_jobs=2, timeout=120)
+        finally:
+            ray.shutdown()
+    assert report.to_json() == serial.to_json()
