@@ -14,6 +14,10 @@ OPTIONS = (
     "--disable-component-update --disable-sync"
 )
 
+HANDLERS = """[...document.querySelectorAll("*")].flatMap(one => one.getAttributeNames())
+    .filter(name => name.startsWith("on"))"""
+"""Code in attributes; a policy stops it without a word until it would run."""
+
 
 @contextmanager
 def chromium():
@@ -48,6 +52,7 @@ class Pages:
         page.on("dialog", lambda dialog: (self.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", self._note_request)
         page.goto(f"{file.as_uri()}{place}")
+        self.faults += [f"handler: {name}" for name in page.evaluate(HANDLERS)]
         return page
 
     def _note_request(self, request):

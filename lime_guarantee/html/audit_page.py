@@ -93,7 +93,7 @@ def _check(check: DataCheck, region: GuaranteeRegion) -> dict[str, Any]:
     line = (
         f"The explanation fails on {check.real_failures:,} of {check.real_rows:,} real rows {where} "
         f"({share_text(check.real_rate)}) and on {check.synthetic_failures:,} of {check.synthetic_rows:,} "
-        f"synthetic rows as far away ({share_text(check.synthetic_rate)})."
+        f"synthetic rows around them ({share_text(check.synthetic_rate)})."
     )
     return {"lines": [line], "rows": _shown_rows(check.rows, region)}
 
