@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.domain import Domain
 from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.surrogates import Formula, formula_of
 
 from .models import FrameModel
 
@@ -196,3 +198,8 @@ class Probability:
         from scipy.special import expit
 
         return np.asarray(expit(self.log_odds(X)))
+
+    def to_formula(self, domain: Domain) -> Formula | None:
+        """See `lime_guarantee.surrogates.Formula`; None if the log-odds have none."""
+        formula = formula_of(self.log_odds, domain)
+        return formula and {**formula, "link": "logistic"}

@@ -38,6 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_model_options(explain)
     explain.add_argument("--row", type=int, default=0, help="the number of the row (default: 0)")
     explain.add_argument("--json", action="store_true", help="print the region as JSON")
+    explain.add_argument("--html", type=Path, metavar="FILE", help="write a page to try values on")
     explain.set_defaults(run=_explain)
     audit = commands.add_parser("audit", help="audit the explanations of many rows")
     _add_model_options(audit)
@@ -84,6 +85,8 @@ def _explain(options: argparse.Namespace) -> int:
     from lime_guarantee.commands import explain_one
 
     region = explain_one(options)
+    if options.html is not None:
+        region.to_html(options.html)
     sys.stdout.write((region.to_json() if options.json else str(region)) + "\n")
     return 0 if region else 1
 

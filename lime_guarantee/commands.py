@@ -50,6 +50,7 @@ def run_audit(options: argparse.Namespace) -> AuditReport:
     )
     report.save(out / "audit.json")
     report.save(out / "audit.csv")
+    report.to_html(out / "audit.html")
     return report
 
 

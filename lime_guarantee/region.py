@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -119,6 +120,11 @@ class GuaranteeRegion:
             f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity:g}, "
             f"confidence {self.confidence:g}, {self.volume_fraction:.3g} of the domain>"
         )
+
+    def _repr_html_(self) -> str:
+        from lime_guarantee.html.notebook import region_view
+
+        return region_view(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuaranteeRegion):
@@ -346,6 +352,27 @@ class GuaranteeRegion:
                 f"the region cannot be written as JSON: {error}. Categories must be text, numbers, "
                 "booleans or None; encode the others before."
             ) from error
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page to try values on: whether they are inside the guarantee, and what the explanation predicts.
+
+        It predicts if the region has its `problem` still and the surrogate a formula; those of LIME and
+        shap have one.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, whole or not at all. It needs no other file, and no network.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from lime_guarantee.html.page import written
+        from lime_guarantee.html.region_page import region_page
+
+        return written(region_page(self), path)
 
     @classmethod
     def from_json(cls, text: str) -> GuaranteeRegion:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.domain import Axis
 
@@ -22,17 +22,22 @@ FAITHFUL = {
 
 def describe(region: GuaranteeRegion) -> str:
     """The report that ``str(region)`` gives: the answer first, then the features, then the evidence."""
-    lines = [_answer(region)]
-    presence = region.explained is not None and region.explained.space == "presence"
+    lines = [answer(region)]
     if region:
-        lines += ["", *(_parts(region) if presence else _feature_table(region))]
-    lines += ["", *_evidence(region)]
+        lines += ["", *(_parts(region) if in_presence(region) else _feature_table(region))]
+    lines += ["", *evidence(region)]
     return "\n".join(lines)
 
 
-def _answer(region: GuaranteeRegion) -> str:
+def in_presence(region: GuaranteeRegion) -> bool:
+    """Whether the axes are parts of the instance, there or removed."""
+    return region.explained is not None and region.explained.space == "presence"
+
+
+def answer(region: GuaranteeRegion) -> str:
+    """The answer, in a sentence."""
     if region.status == "certified":
-        if region.explained is not None and region.explained.space == "presence":
+        if in_presence(region):
             return (
                 f"Certified: {len(region.removable)} of {len(region.domain)} parts may be removed in any "
                 f"combination; the explanation is faithful on at least {region.purity!r} of the "
@@ -72,14 +77,13 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
     rows = [["feature", "instance", *([] if weights is None else ["weight"]), "region", "reach"]]
     shown = region.domain.axes[:MOST_FEATURES]
     for i, axis in enumerate(shown):
-        value = region.instance[i]
         rows.append(
             [
                 axis.name,
-                axis.label(value) if axis.kind == "categorical" else _value(value),
-                *([] if weights is None else [f"{weights[i]:+.3g}" if weights[i] else "0"]),
+                value_on(axis, region.instance[i]),
+                *([] if weights is None else [weight_text(weights[i])]),
                 extent(region, i, axis),
-                _share(region.reach[i]),
+                share_text(region.reach[i]),
             ]
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -90,7 +94,7 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
 
 
 def extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
-    """The values of a feature that lie in the region."""
+    """The values of one feature that lie in the region."""
     if axis.constant:
         return "constant"
     if axis.kind == "categorical":
@@ -102,7 +106,8 @@ def extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
     return text
 
 
-def _evidence(region: GuaranteeRegion) -> list[str]:
+def evidence(region: GuaranteeRegion) -> list[str]:
+    """What the answer rests on, and what it cost."""
     lines = []
     certificate, explained = region.certificate, region.explained
     if explained is not None:
@@ -117,7 +122,9 @@ def _evidence(region: GuaranteeRegion) -> list[str]:
             f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
             f"{certificate.attempts})."
         )
-        lines.append(f"Volume: 10^{region.log10_volume:.2f}, {_share(region.volume_fraction)} of the domain.")
+        lines.append(
+            f"Volume: 10^{region.log10_volume:.2f}, {share_text(region.volume_fraction)} of the domain."
+        )
     lines.append(
         f"Cost: {region.evaluations:,} evaluations in {region.calls:,} calls; search {region.search}."
     )
@@ -142,9 +149,21 @@ def _rounded_down(bound: float) -> str:
     return f"{math.floor(bound * 1e5) / 1e5:.5f}"
 
 
-def _value(value: object) -> str:
+def value_on(axis: Axis, value: Any) -> str:
+    """A raw value of a feature, as that calls it."""
+    return axis.label(value) if axis.kind == "categorical" else value_text(value)
+
+
+def weight_text(weight: float) -> str:
+    """What an explanation says of a feature."""
+    return f"{weight:+.3g}" if weight else "0"
+
+
+def value_text(value: object) -> str:
+    """A raw value, a number to four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _share(share: float) -> str:
+def share_text(share: float) -> str:
+    """A share, in per cent."""
     return f"{100 * share:.3g} %"

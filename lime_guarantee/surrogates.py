@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,6 +17,20 @@ SurrogateKind = Literal["logistic", "tree"]
 
 SAMPLES = 2_000
 HALVINGS = 20
+
+Formula = dict[str, Any]
+"""A surrogate in plain types, for a page to evaluate: ``link(intercept + sum of terms)``.
+
+``intercept`` has a number for each of K outputs, ``link`` is "identity" or "logistic". Each of ``terms``
+looks at one ``feature``, in engine coordinates, and is of a ``kind``:
+
+===== ================================================================================================
+step  ``weights`` where the feature lies in ``(above, upto]``, else 0; None is infinity
+slope ``weights * (feature - shift) / scale``
+grid  ``values``, a row for every place in ``at``; interpolated between them, and constant beyond
+table ``values``, a row for every category
+===== ================================================================================================
+"""
 
 BLOCK = 4_096
 """Rows computed at once: what they need stays in the processor's cache."""
@@ -43,6 +57,10 @@ class ConstantSurrogate:
 
     def __call__(self, X: AnyArray) -> FloatArray:
         return np.tile(self.scores, (len(X), 1))
+
+    def to_formula(self, domain: Domain) -> Formula:  # noqa: ARG002 - the same everywhere
+        """See `Formula`."""
+        return {"link": "identity", "intercept": self.scores.tolist(), "terms": []}
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +104,34 @@ class LinearSurrogate:
         scaled = (X[:, slopes.features] - slopes.first) / slopes.second
         return np.asarray(held @ steps.weights + scaled @ slopes.weights)
 
+    def to_formula(self, domain: Domain) -> Formula:
+        """See `Formula`; coordinates are those of the domain."""
+        terms: list[Formula] = []
+        for i in np.union1d(self.steps.features, self.slopes.features).tolist():
+            own = LinearSurrogate(self.intercept, self.steps.of(i), self.slopes.of(i))
+            terms += own._category_terms(domain, i) or own._number_terms()
+        return {"link": "identity", "intercept": self.intercept.tolist(), "terms": terms}
+
+    def _category_terms(self, domain: Domain, feature: int) -> list[Formula]:
+        """A table with what every category adds; nothing, if the feature is a number."""
+        axis = domain.axes[feature]
+        if axis.kind != "categorical":
+            return []
+        X = np.zeros((len(axis.categories), len(domain)))
+        X[:, feature] = axis.decode(np.arange(len(axis.categories), dtype=np.float64))
+        return [{"kind": "table", "feature": feature, "values": self._terms(X).tolist()}]
+
+    def _number_terms(self) -> list[Formula]:
+        steps = [
+            {"kind": "step", "feature": i, "weights": w, "above": _or_none(above), "upto": _or_none(upto)}
+            for i, w, above, upto in self.steps.rows()
+        ]
+        slopes = [
+            {"kind": "slope", "feature": i, "weights": w, "shift": shift, "scale": scale}
+            for i, w, shift, scale in self.slopes.rows()
+        ]
+        return steps + slopes
+
 
 @dataclass(frozen=True, eq=False)
 class Terms:
@@ -110,6 +156,16 @@ class Terms:
         object.__setattr__(self, "features", np.asarray(self.features, dtype=np.int64))
         for name in ("first", "second", "weights"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
+
+    def of(self, feature: int) -> Terms:
+        """The terms that look at one feature."""
+        own = self.features == feature
+        return Terms(self.features[own], self.weights[own], self.first[own], self.second[own])
+
+    def rows(self) -> Iterator[tuple[int, list[float], float, float]]:
+        """Term by term: feature, weights, first, second."""
+        parts = (self.features, self.weights, self.first, self.second)
+        return zip(*(part.tolist() for part in parts), strict=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +205,40 @@ class AdditiveSurrogate:
             else:
                 answer += np.interp(coordinates[:, i], grid, effect)
         return answer
+
+    def to_formula(self, domain: Domain) -> Formula:
+        """See `Formula`; coordinates are those of the domain given, whose categories may be ordered anew."""
+        terms: list[Formula] = []
+        for i, (axis, grid, effect) in enumerate(zip(domain.axes, self.grids, self.effects, strict=True)):
+            if axis.kind == "categorical":
+                categories = np.empty(len(axis.categories), dtype=object)
+                categories[:] = axis.categories
+                values = np.interp(self.domain.axes[i].encode(categories), grid, effect)
+                terms.append({"kind": "table", "feature": i, "values": values[:, np.newaxis].tolist()})
+            else:
+                values = np.asarray(effect)[:, np.newaxis].tolist()
+                terms.append({"kind": "grid", "feature": i, "at": grid.tolist(), "values": values})
+        return {"link": "identity", "intercept": [float(self.base)], "terms": terms}
+
+
+def formula_of(surrogate: Predictor, domain: Domain) -> Formula | None:
+    """A surrogate's formula in a domain's coordinates; None if it has none.
+
+    Examples
+    --------
+    >>> slopes = Terms([0], [[10.0]], first=[1.0], second=[2.0])
+    >>> surrogate = LinearSurrogate(np.array([0.5]), Terms([], np.empty((0, 1)), [], []), slopes)
+    >>> formula_of(surrogate, Domain.from_bounds([0], [4]))["terms"]
+    [{'kind': 'slope', 'feature': 0, 'weights': [10.0], 'shift': 1.0, 'scale': 2.0}]
+    >>> formula_of(np.sin, Domain.from_bounds([0], [4])) is None
+    True
+    """
+    describe = getattr(surrogate, "to_formula", None)
+    return None if describe is None else describe(domain)
+
+
+def _or_none(bound: float) -> float | None:
+    return bound if np.isfinite(bound) else None
 
 
 def fit_surrogate(

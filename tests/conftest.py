@@ -26,3 +26,22 @@ def pytest_collection_modifyitems(config, items):
 def root():
     """The repository."""
     return Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A real browser."""
+    from browser import chromium
+
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def pages(browser, tmp_path):
+    """Opens pages; what goes wrong in them fails the test."""
+    from browser import Pages
+
+    opened = Pages(browser, tmp_path)
+    yield opened
+    opened.close()

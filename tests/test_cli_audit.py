@@ -64,6 +64,8 @@ def test_an_audit_writes_a_report_and_a_table(reference, capsys):
     found = verdicts(reference)
     assert len(found) == 5
     assert list(pandas.read_csv(reference / "audit.csv")["verdict"]) == found
+    report = AuditReport.from_json((reference / "audit.json").read_text())
+    assert (reference / "audit.html").read_text(encoding="utf-8") == report.to_html()
 
 
 def test_the_exit_code_says_whether_something_is_flagged(folder, reference, tmp_path, capsys):
@@ -137,11 +139,15 @@ def test_tables_that_do_not_match_are_refused(folder, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("explainer", ["lime", "shap"])
-def test_one_row_is_explained(folder, capsys, explainer):
-    code = main([*arguments(folder, "explain", row=2, explainer=explainer, json=True), *QUICK[:-1]])
+def test_one_row_is_explained(folder, tmp_path, capsys, explainer):
+    page = tmp_path / "region.html"
+    code = main(
+        [*arguments(folder, "explain", row=2, explainer=explainer, json=True, html=page), *QUICK[:-1]]
+    )
     region = json.loads(capsys.readouterr().out)
     assert code == (0 if region["status"] == "certified" else 1)
     np.testing.assert_allclose(region["instance"], X[402])
+    assert '"formula":{"link"' in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])

@@ -90,6 +90,7 @@ def test_the_engine_imports_nothing_above_it():
         "commands",
         "demo",
         "find",
+        "html",
         "plots",
         "region",
         "report",
@@ -107,6 +108,15 @@ def test_pictures_are_above_all_that_they_show():
     assert pictures
     apart = ["lime_guarantee.adapters", "lime_guarantee.auditing"]
     assert offenders(pictures, lambda name: within(name, apart), anywhere=False) == {}
+
+
+def test_pages_are_made_of_results_which_do_not_know_them_until_they_are_asked():
+    html = [name for name in MODULES if within(name, ["lime_guarantee.html"])]
+    assert len(html) >= 4
+    others = MODULES.keys() - set(html)
+    assert offenders(others, lambda name: within(name, ["lime_guarantee.html"]), anywhere=False) == {}
+    results = ["lime_guarantee.adapters", "lime_guarantee.auditing", "lime_guarantee.region"]
+    assert offenders(html, lambda name: within(name, results), anywhere=False) == {}
 
 
 def test_nothing_imports_the_command():

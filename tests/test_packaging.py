@@ -125,6 +125,9 @@ def test_the_wheel_holds_every_module(built, names):
     }
     assert {str(module) for module in modules} <= names
     assert "lime_guarantee/py.typed" in names
+    assets = {path.name for path in (built.checkout / "lime_guarantee/html/assets").iterdir()}
+    assert {f"lime_guarantee/html/assets/{asset}" for asset in assets} <= names
+    assert len(assets) == 7
 
 
 def test_the_wheel_holds_nothing_else(names):
@@ -169,6 +172,15 @@ print(sys.modules["lime_guarantee"].__file__)
     assert imported == "[]"
     assert importable == "[]"
     assert bare.site_packages in Path(file).parents
+
+
+def test_a_page_is_made_of_what_is_installed(bare, tmp_path):
+    code = """
+from lime_guarantee import Domain, find_region
+region = find_region(lambda X: X[:, 0] < 2, [0.5], Domain.from_bounds([0], [1]), purity=0.9, random_state=0)
+print(len(region.to_html("region.html")) > 10_000, "Certified" in region._repr_html_())
+"""
+    assert run(bare.python, "-c", code, cwd=tmp_path) == "True True"
 
 
 @pytest.mark.parametrize("place", [".", "notebooks"])

@@ -57,6 +57,11 @@ class AuditRecord:
         """0 for trusted, and the higher the worse."""
         return VERDICTS.index(self.verdict)
 
+    def _repr_html_(self) -> str:
+        from lime_guarantee.html.notebook import record_view
+
+        return record_view(self)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, in types that JSON has."""
         return {

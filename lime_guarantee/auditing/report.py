@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
+from lime_guarantee.files import replacing
 from lime_guarantee.optional import require
 from lime_guarantee.version import __version__
 
@@ -152,19 +152,37 @@ class AuditReport:
         target = Path(path)
         if target.suffix not in (".json", ".csv", ".parquet"):
             raise InvalidInputError(f"path: .json, .csv or .parquet is required; got {target.name!r}.")
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-        os.close(handle)
-        try:
+        with replacing(target) as part:
             if target.suffix == ".json":
-                Path(name).write_text(self.to_json(), encoding="utf-8")
+                part.write_text(self.to_json(), encoding="utf-8")
             elif target.suffix == ".csv":
-                self.to_frame().to_csv(name, index=False)
+                self.to_frame().to_csv(part, index=False)
             else:
                 require("pyarrow", "Parquet files", extra="parquet")
-                self.to_frame().to_parquet(name, index=False)
-            os.replace(name, target)
-        finally:
-            Path(name).unlink(missing_ok=True)
+                self.to_frame().to_parquet(part, index=False)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """A page with all verdicts, to sort and to filter; an explanation opens with its region and evidence.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, whole or not at all. It needs no other file, and no network.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from lime_guarantee.html.audit_page import audit_page
+        from lime_guarantee.html.page import written
+
+        return written(audit_page(self), path)
+
+    def _repr_html_(self) -> str:
+        from lime_guarantee.html.notebook import report_view
+
+        return report_view(self)
 
 
 COLUMNS = [

@@ -1,0 +1,1 @@
+"""Regions and reports as HTML: views for notebooks, and pages of their own."""
