@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ MEASURES = ("size", "evaluations", "seconds")
 TEXT = ("table", "dataset", "surrogate", "method", "reading", "feature")
 COUNTS = ("points", "certified", "unsure")
 Cell = dict[str, Any]
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,14 @@ def cell(results: Sequence[Result], **names: str) -> Cell:
         row[f"{measure}_sd"] = float(np.std(values)) if values else None
     row["lowest_purity"] = min((r["purity"] for r in finished if r["purity"] is not None), default=None)
     return row
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Items with the same key together, in the order in which they come."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.paper.cells import Cell, Plan, cell, markdown, plus_minus, theirs
+from benchmarks.paper.cells import Cell, Plan, cell, grouped, markdown, plus_minus, theirs
 from benchmarks.paper.jobs import Job, RegionJob, Result
 from benchmarks.paper.subjects import Subject
 
@@ -41,29 +41,24 @@ def subjects(
     return [Subject(name, kind, model, reading) for name in wanted for kind in SURROGATES]
 
 
-def grouped(results: dict[Job, Result]) -> dict[tuple[Subject, str], list[Result]]:
+def by_subject(results: dict[Job, Result]) -> dict[tuple[Subject, str], list[Result]]:
     """Results by subject and method."""
-    groups: dict[tuple[Subject, str], list[Result]] = {}
-    for job, result in results.items():
-        assert isinstance(job, RegionJob)
-        groups.setdefault((job.subject, job.method), []).append(result)
-    return groups
+    found = grouped(results.items(), lambda item: (item[0].subject, item[0].method))  # type: ignore[union-attr]
+    return {name: [result for _, result in some] for name, some in found.items()}
 
 
 def region_cells(results: dict[Job, Result]) -> list[Cell]:
     """A row for every subject and method."""
     return [
         cell(some, dataset=subject.dataset, surrogate=subject.surrogate, method=method)
-        for (subject, method), some in grouped(results).items()
+        for (subject, method), some in by_subject(results).items()
     ]
 
 
 def by_name(rows: Iterable[Cell]) -> dict[tuple[str, str], dict[str, Cell]]:
     """The methods of every dataset and surrogate."""
-    found: dict[tuple[str, str], dict[str, Cell]] = {}
-    for row in rows:
-        found.setdefault((row["dataset"], row["surrogate"]), {})[row["method"]] = row
-    return found
+    found = grouped(rows, lambda row: (row["dataset"], row["surrogate"]))
+    return {name: {row["method"]: row for row in some} for name, some in found.items()}
 
 
 def compared(table: str, size: str, rows: Iterable[Cell]) -> str:

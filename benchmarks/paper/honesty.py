@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from benchmarks.paper.cells import Cell, Experiment, Plan, markdown
+from benchmarks.paper.cells import Cell, Experiment, Plan, grouped, markdown
 from benchmarks.paper.grid import DATASETS, quiet_pyplot
 from benchmarks.paper.jobs import HonestyJob, Job, Result
 
@@ -98,10 +98,7 @@ def draw(rows: list[Cell], path: Path) -> None:
 
 
 def _grouped(rows: list[Cell]) -> dict[tuple[str, str], list[Cell]]:
-    groups: dict[tuple[str, str], list[Cell]] = {}
-    for row in rows:
-        groups.setdefault((row["dataset"], row["method"]), []).append(row)
-    return groups
+    return grouped(rows, lambda row: (row["dataset"], row["method"]))
 
 
 HONESTY = Experiment("honesty", jobs, cells, table, draw)

@@ -15,9 +15,10 @@ import numpy as np
 from benchmarks.honesty import pairs
 from benchmarks.measure import Measurement, measure
 from benchmarks.oracle import L1Oracle
-from benchmarks.paper.subjects import Subject, local_cluster, problem
+from benchmarks.paper.subjects import Numbered, Subject, local_cluster, problem
 from lime_guarantee import Divide, Greedy, GuaranteeRegion, Radial
 from lime_guarantee.errors import GuaranteeError
+from lime_guarantee.problem import Problem
 
 Result = dict[str, Any]
 
@@ -114,10 +115,10 @@ class HonestyJob:
 
     def run(self, settings: Settings) -> Result:
         """Find both regions."""
-        known = _pairs(self.dataset, settings.boston)
-        if self.point >= len(known):
+        pair = _pairs(self.dataset, settings.boston).nth(self.point)
+        if pair is None:
             return {"missing": True}
-        k, *tasks = known[self.point]
+        k, *tasks = pair
         result: Result = {"feature": k, "name": tasks[0].domain.names[k]}
         for side, task in zip(("honest", "dishonest"), tasks, strict=True):
             _, region = _measure(
@@ -194,5 +195,5 @@ def _result(measurement: Measurement) -> Result:
 
 
 @lru_cache(maxsize=8)
-def _pairs(dataset: str, boston: Path | None) -> list[tuple[int, Any, Any]]:
-    return list(pairs(dataset, MOST_PAIRS, boston))
+def _pairs(dataset: str, boston: Path | None) -> Numbered[tuple[int, Problem, Problem]]:
+    return Numbered(pairs(dataset, MOST_PAIRS, boston))

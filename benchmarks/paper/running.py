@@ -6,11 +6,11 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
+from benchmarks.paper.cells import grouped
 from benchmarks.paper.jobs import Job, Result, Settings, key
 
 
@@ -31,9 +31,7 @@ def run(jobs: Iterable[Job], path: Path, settings: Settings, n_jobs: int, title:
     jobs = list(dict.fromkeys(jobs))
     finished = read_finished(path)
     todo = [job for job in jobs if key(job) not in finished]
-    chunks: dict[tuple[Any, ...], list[Job]] = {}
-    for job in todo:
-        chunks.setdefault((type(job), *job.chunk), []).append(job)
+    chunks = grouped(todo, lambda job: (type(job), *job.chunk))
     path.parent.mkdir(parents=True, exist_ok=True)
     work = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(
         delayed(_run_chunk)(chunk, settings) for chunk in chunks.values()

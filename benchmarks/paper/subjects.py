@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 from unittest.mock import patch
 
 import numpy as np
@@ -18,18 +19,16 @@ from benchmarks.problems import Fitted, around, fit, fit_to
 from lime_guarantee import surrogates
 from lime_guarantee.problem import Problem
 
+Item = TypeVar("Item")
+
 CLUSTERS = 5
 CLUSTER_SIZE = 100
 
-READINGS = (
-    "ours",
-    "split 1",
-    "split 2",
-    "split 3",
-    "200 samples",
-    "unscaled logistic",
-)
+READINGS = ("ours", "split 1", "split 2", "split 3", "200 samples", "unscaled logistic")
 """What the paper leaves open, and other answers: the split, the surrogate's samples and its scaling."""
+
+CLUSTER_READINGS = ("ours", "draw 1", "draw 2", "draw 3", "means times 3")
+"""Other draws of the clusters, and clusters that lie further apart."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +47,30 @@ class Subject:
         return int(dims) if name == "synthetic" else None
 
 
-def clusters(dims: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def clusters(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
     """Points of five Gaussian clusters, standardised, and the cluster of each: the paper's section 4.3."""
-    rng = np.random.default_rng(seed)
-    means = rng.standard_normal((CLUSTERS, dims))
-    deviations = rng.uniform(0.3, 1.0, (CLUSTERS, dims))
+    assert subject.dims
+    rng = np.random.default_rng(_number(subject.reading, "draw"))
+    spread = 3.0 if subject.reading == "means times 3" else 1.0
+    means = spread * rng.standard_normal((CLUSTERS, subject.dims))
+    deviations = rng.uniform(0.3, 1.0, (CLUSTERS, subject.dims))
     label = np.repeat(np.arange(CLUSTERS), CLUSTER_SIZE)
-    X = means[label] + deviations[label] * rng.standard_normal((len(label), dims))
+    X = means[label] + deviations[label] * rng.standard_normal((len(label), subject.dims))
     return (X - X.mean(axis=0)) / X.std(axis=0), label
+
+
+def _number(reading: str, kind: str) -> int:
+    """The number behind a kind of reading, such as ``split 2``; 0 for every other kind."""
+    first, _, number = reading.partition(" ")
+    return int(number) if first == kind else 0
 
 
 @lru_cache(maxsize=16)
 def fitted(subject: Subject, boston: Path | None) -> Fitted:
     """The data and the trained model; a forest is compiled."""
-    kind, _, number = subject.reading.partition(" ")
-    split = int(number) if kind == "split" else 0
+    split = _number(subject.reading, "split")
     if subject.dims:
-        X, label = clusters(subject.dims)
+        X, label = clusters(subject)
         names = [f"x{i}" for i in range(subject.dims)]
         found = fit_to(X, label, names, subject.model, split)  # type: ignore[arg-type]
     else:
@@ -74,23 +80,28 @@ def fitted(subject: Subject, boston: Path | None) -> Fitted:
     return found
 
 
+class Numbered(Generic[Item]):
+    """Things that are made only when their number is asked for, and then kept."""
+
+    def __init__(self, coming: Iterator[Item]) -> None:
+        self.coming = coming
+        self.known: list[Item] = []
+
+    def nth(self, number: int) -> Item | None:
+        """The n-th of them, from 0; None if there are not so many."""
+        self.known += islice(self.coming, max(0, number + 1 - len(self.known)))
+        return self.known[number] if number < len(self.known) else None
+
+
 def problem(subject: Subject, point: int, boston: Path | None) -> tuple[int, Problem] | None:
     """The n-th test point at which the surrogate is faithful; None if there are not so many."""
-    known, coming = _points(subject, boston)
     with read_as(subject.reading):
-        while len(known) <= point:
-            following = next(coming, None)
-            if following is None:
-                return None
-            known.append(following)
-    return known[point]
+        return _points(subject, boston).nth(point)
 
 
 @lru_cache(maxsize=16)
-def _points(
-    subject: Subject, boston: Path | None
-) -> tuple[list[tuple[int, Problem]], Iterator[tuple[int, Problem]]]:
-    return [], around(fitted(subject, boston), subject.surrogate)  # type: ignore[arg-type]
+def _points(subject: Subject, boston: Path | None) -> Numbered[tuple[int, Problem]]:
+    return Numbered(around(fitted(subject, boston), subject.surrogate))  # type: ignore[arg-type]
 
 
 def read_as(reading: str) -> Any:
@@ -105,7 +116,6 @@ def read_as(reading: str) -> Any:
 
 def local_cluster(subject: Subject, instance: np.ndarray) -> np.ndarray:
     """All points of the cluster that an instance was drawn from."""
-    assert subject.dims
-    X, label = clusters(subject.dims)
+    X, label = clusters(subject)
     own = label[(instance == X).all(axis=1)][0]
     return X[label == own]

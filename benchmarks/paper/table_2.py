@@ -38,7 +38,7 @@ def draw_example(results: dict[Job, Result], path: Path, point: int = 0) -> None
     pyplot = quiet_pyplot()
     from matplotlib.patches import Circle, Rectangle
 
-    X, label = clusters(2)
+    X, label = clusters(subject)
     lower, upper = task.domain.lower, task.domain.upper
     ticks = [np.linspace(lower[i], upper[i], GRID) for i in range(2)]
     rows = np.stack(np.meshgrid(*ticks), axis=-1).reshape(-1, 2)

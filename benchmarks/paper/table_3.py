@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.oracle import best_log10_volume, cube_purity
-from benchmarks.paper.cells import Cell, Experiment, Plan, cell, markdown, plus_minus, theirs
+from benchmarks.paper.cells import Cell, Experiment, Plan, cell, grouped, markdown, plus_minus, theirs
 from benchmarks.paper.grid import quiet_pyplot
 from benchmarks.paper.jobs import Job, OracleJob, Result
 
@@ -37,12 +37,9 @@ def jobs(plan: Plan) -> list[Job]:
 
 def cells(results: dict[Job, Result]) -> list[Cell]:
     """A row for every D, N and T."""
-    groups: dict[tuple[int, str], list[Result]] = {}
-    for job, result in results.items():
-        assert isinstance(job, OracleJob)
-        groups.setdefault((job.dims, job.method), []).append(result)
+    groups = grouped(results.items(), lambda item: (item[0].dims, item[0].method))  # type: ignore[union-attr]
     return [
-        cell(some, dataset=f"oracle-{dims}", surrogate="", method=method)
+        cell([result for _, result in some], dataset=f"oracle-{dims}", surrogate="", method=method)
         for (dims, method), some in groups.items()
     ]
 
