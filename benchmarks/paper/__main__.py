@@ -73,6 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
             print(f"{name}: none of its datasets was asked for.\n")
             continue
         cells.write(tables / f"{name}.csv", experiment.cells(results))
+        cells.write(tables / f"{name}_regions.csv", cells.regions(results))
         rows = cells.read(tables / f"{name}.csv")
         print(f"\n{name}\n\n{experiment.table(rows)}\n", flush=True)
         experiment.draw(rows, tables / f"{name}.png")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -60,7 +60,10 @@ class Experiment:
 
 
 def cell(results: Sequence[Result], **names: str) -> Cell:
-    """Means and standard deviations over the points that there were."""
+    """Means and standard deviations over the points that there were.
+
+    ``draws`` is what the certificate that was accepted took of the evaluations.
+    """
     there = [result for result in results if "missing" not in result]
     finished = [result for result in there if "timeout" not in result]
     row: Cell = {**names, "points": len(there), "certified": sum(r["certified"] for r in finished)}
@@ -68,8 +71,20 @@ def cell(results: Sequence[Result], **names: str) -> Cell:
         values = [result[measure] for result in finished if result[measure] is not None]
         row[measure] = float(np.mean(values)) if values else None
         row[f"{measure}_sd"] = float(np.std(values)) if values else None
+    draws = [result["draws"] for result in finished if result.get("draws")]
+    row["draws"] = float(np.mean(draws)) if draws else None
     row["lowest_purity"] = min((r["purity"] for r in finished if r["purity"] is not None), default=None)
     return row
+
+
+def regions(results: dict[Job, Result]) -> list[Cell]:
+    """A row for every single region, lists left out."""
+    rows = []
+    for job, result in results.items():
+        names = asdict(job)
+        row = {**names.pop("subject", {}), **names, **result}
+        rows.append({name: value for name, value in row.items() if not isinstance(value, list)})
+    return rows
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
@@ -90,8 +105,9 @@ def theirs() -> dict[tuple[str, str, str, str], Cell]:
 def write(path: Path, rows: Iterable[Cell]) -> None:
     """Write rows as CSV, floats with six digits."""
     rows = list(rows)
+    columns = list(dict.fromkeys(column for row in rows for column in row))
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
         for row in rows:
             writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})

@@ -158,7 +158,8 @@ def balanced_against_divide(table: str, rows: Iterable[Cell]) -> str:
             below.append(f"{name} ({balanced['size']:.2f} against {printed['size']:.1f})")
         shares.append(balanced["evaluations"] / divide["evaluations"])
         if shares[-1] > 0.25:
-            dear.append(f"{name} ({shares[-1]:.0%})")
+            last = balanced["draws"] or 0.0
+            dear.append(f"{name} ({shares[-1]:.0%}, {last / divide['evaluations']:.0%} for its certificate)")
     if not total:
         return ""
     return (

@@ -65,7 +65,7 @@ class RegionJob:
             return {"missing": True}
         index, task = found
         measurement, region = _measure(self.method, task.faithful, task.instance, task.domain, index)
-        result = _result(measurement)
+        result = _result(measurement, region)
         result["confidence"] = float(task.model(task.instance[np.newaxis]).max())
         if self.subject.dims:
             rows = local_cluster(self.subject, task.instance)
@@ -93,12 +93,12 @@ class OracleJob:
         oracle = L1Oracle(self.dims)
         limited = Limited(oracle, settings.seconds)
         try:
-            measurement, _ = _measure(
+            measurement, region = _measure(
                 self.method, limited, oracle.instance(self.point), oracle.domain(), self.point
             )
         except TimeUpError:
             return {"timeout": settings.seconds}
-        return _result(measurement)
+        return _result(measurement, region)
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _measure(
     )
 
 
-def _result(measurement: Measurement) -> Result:
+def _result(measurement: Measurement, region: GuaranteeRegion) -> Result:
     certified = measurement.certified
     return {
         "certified": certified,
@@ -191,6 +191,7 @@ def _result(measurement: Measurement) -> Result:
         "evaluations": measurement.evaluations,
         "seconds": measurement.engine_seconds,
         "purity": measurement.purity if certified else None,
+        "draws": region.certificate.draws if region.certificate else None,
     }
 
 

@@ -29,9 +29,17 @@ from benchmarks.paper.subjects import CLUSTERS, Subject, clusters, problem
 GRID = 250
 
 
-def draw_example(results: dict[Job, Result], path: Path, point: int = 0) -> None:
-    """The clusters at D = 2, where the linear surrogate is faithful, and the four regions of a test point."""
+def draw_example(results: dict[Job, Result], path: Path) -> None:
+    """The clusters at D = 2, where the linear surrogate is faithful, and the four regions of a test point.
+
+    Of the points that greedy has done, it is the one at which divide captures most.
+    """
     subject = Subject("synthetic-2", "logistic")
+    done = [job.point for job in results if isinstance(job, RegionJob) and job.subject == subject]
+    shared = [point for point in set(done) if done.count(point) == len(METHODS)]
+    if not shared:
+        return
+    point = max(shared, key=lambda number: results[RegionJob(subject, "divide", number)]["size"])
     found = problem(subject, point, None)
     assert found is not None
     task = found[1]
