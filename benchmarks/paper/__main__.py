@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--tables", type=Path, help="where tables and pictures go (the same folder)")
     options = parser.parse_args(arguments)
     datasets = [name for name in options.datasets if name != "boston" or options.boston]
-    if len(datasets) < len(options.datasets):
+    if len(datasets) < len(options.datasets) and options.what != ["page"]:
         print("boston is left out: it needs the path of its CSV file (--boston PATH).\n")
     plan = cells.Plan(tuple(datasets), options.points, options.greedy_points or options.points)
     settings = Settings(options.boston, options.seconds)

@@ -20,7 +20,7 @@ from benchmarks.paper.subjects import CLUSTER_READINGS, READINGS
 DATASETS = ("boston", "iris", "diabetes", "wine")
 """Cancer is too dear for this."""
 
-MOST_POINTS = 10
+MOST_POINTS = 6
 UNSURE = 0.6
 """Below this confidence of the model, a point lies at the decision boundary."""
 
