@@ -58,6 +58,13 @@ def best_log10_volume(dims: int, purity: float) -> float:
     return relevant * log10(2 * float(low)) + (dims - relevant) * log10(dims)
 
 
+def cube_purity(dims: int, log10_volume: float) -> float:
+    """The purity of a box of some volume that is a cube around 0 in the relevant features."""
+    relevant = dims // 2
+    half_width = 10 ** ((log10_volume - (dims - relevant) * log10(dims)) / relevant) / 2
+    return _irwin_hall(relevant, Fraction(dims / (4 * half_width)))
+
+
 def _irwin_hall(count: int, x: Fraction) -> float:
     """Probability that the sum of `count` uniforms on [0, 1] is at most x, exactly."""
     if x >= count:

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -60,15 +61,20 @@ def load(name: DatasetName, boston_csv: Path | None) -> tuple[np.ndarray, np.nda
 
 
 @lru_cache
-def fit(name: DatasetName, model_name: ModelName, boston_csv: Path | None) -> Fitted:
-    """Train the model of a dataset; a hundred points, at most half of the data, are kept for testing."""
+def fit(name: DatasetName, model_name: ModelName, boston_csv: Path | None, split: int = 0) -> Fitted:
+    """Train the model of a dataset."""
     X, y, names = load(name, boston_csv)
+    return fit_to(X, y, names, model_name, split)
+
+
+def fit_to(X: np.ndarray, y: np.ndarray, names: list[str], model_name: ModelName, split: int) -> Fitted:
+    """Train a model; a hundred points, at most half of the data, are kept for testing."""
     held_out = min(TEST_POINTS, len(X) // 2)
-    X_train, X_test, y_train, _ = train_test_split(X, y, test_size=held_out, random_state=0)
+    X_train, X_test, y_train, _ = train_test_split(X, y, test_size=held_out, random_state=split)
     model = (
-        RandomForestClassifier(n_estimators=100, random_state=0)
+        RandomForestClassifier(n_estimators=100, random_state=split)
         if model_name == "forest"
-        else MLPClassifier((100,), max_iter=2_000, random_state=0)
+        else MLPClassifier((100,), max_iter=2_000, random_state=split)
     )
     domain = Domain.from_bounds(X.min(axis=0), X.max(axis=0), names=names)
     return Fitted(X, X_test, model.fit(X_train, y_train), domain)
@@ -82,15 +88,15 @@ def problems(
     boston_csv: Path | None = None,
 ) -> Iterator[tuple[int, Problem]]:
     """The first test points at which the surrogate is faithful, each with its problem."""
-    fitted = fit(name, model_name, boston_csv)
+    yield from islice(around(fit(name, model_name, boston_csv), surrogate_kind), points)
+
+
+def around(fitted: Fitted, surrogate_kind: SurrogateKind) -> Iterator[tuple[int, Problem]]:
+    """The test points at which the surrogate is faithful, each with its problem."""
     agreement = SameClass(TOLERANCE)
-    found = 0
+    predict = fitted.model.predict_proba
     for index, instance in enumerate(fitted.test):
-        if found == points:
-            return
-        predict = fitted.model.predict_proba
         surrogate = fit_surrogate(predict, instance, agreement, kind=surrogate_kind, random_state=index)
         problem = Problem(predict, surrogate, agreement, instance, fitted.domain)
         if problem.faithful(instance[np.newaxis])[0]:
-            found += 1
             yield index, problem

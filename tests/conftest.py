@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
+sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
 
 def pytest_collection_modifyitems(config, items):
