@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee import Domain, audit, find_region
-from lime_guarantee.auditing.data_check import check_data
+from lime_guarantee.auditing.data_check import check_data, distance
 from lime_guarantee.auditing.evidence import Examination
 from lime_guarantee.box import Box
 from lime_guarantee.extend import extend_region
@@ -258,6 +258,26 @@ class TestDataCheck:
             check = check_data(case, self.region(case), data, 0.05, np.random.default_rng(seed))
             wrong += check.off_manifold
         assert wrong <= 3 + 3 * np.sqrt(3)
+
+    def test_rows_outside_the_domain_are_held_against_nobody(self):
+        """Nothing is said of them, and no synthetic row lies where they do."""
+
+        def breaks_beyond(X):
+            return X[:, 0] + np.where(np.abs(X).max(axis=1) > 1, 9.0, 0.0)
+
+        case = problem(breaks_beyond, dims=2)
+        data = np.random.default_rng(0).uniform(-10, 10, (1_000, 2))
+        check = check_data(case, self.region(case), data, 0.01, np.random.default_rng(0))
+        assert check.real_rows == np.sum(np.abs(data).max(axis=1) <= 1)
+        assert not check.off_manifold
+
+    def test_the_nearest_rows_are_those_with_the_same_category(self):
+        """Categories have no order, though they are numbered."""
+        domain = Domain.from_bounds([0, 0], [9, 0], categories={1: list("abcd")})
+        rows = domain.encode(np.array([[0, "d"], [1, "b"], [0, "b"], [2, "a"]], dtype=object))
+        apart = distance(rows, np.zeros(2), domain)
+        assert apart[0] == apart[2] == 1
+        np.testing.assert_allclose(apart[[1, 3]], [1 + 1 / 9, 2 / 9])
 
     def test_without_rows_there_is_nothing_to_compare(self):
         case = problem(first_feature, dims=4)

@@ -16,6 +16,7 @@ import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
 from lime_guarantee.box import Box
+from lime_guarantee.domain import Domain
 from lime_guarantee.engine.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.problem import Problem
@@ -89,19 +90,18 @@ def check_data(
     region : GuaranteeRegion
         Certified or not.
     data : (n, D) array
-        Real rows, in raw values.
+        Real rows, in raw values; those with a missing value, or outside the domain, are passed over.
     error : float
         The probability of calling a model off-manifold that fails real rows at most `MARGIN` more often.
     rng : Generator
     """
     domain = region.search_domain
     coordinates = domain.encode(data)
-    coordinates = coordinates[np.isfinite(coordinates).all(axis=1)]
+    coordinates = coordinates[domain.box().contains(coordinates)]
     if len(coordinates) == 0:
         return None
     home = domain.encode(region.instance[np.newaxis])[0]
-    distance = _distance(coordinates, home, domain.box().width)
-    coordinates = coordinates[np.argsort(distance, kind="stable")]
+    coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
     inside = coordinates[region.search_box.contains(coordinates)] if region else coordinates[:0]
     enough = len(inside) >= FEWEST_ROWS
     if enough:
@@ -127,9 +127,11 @@ def check_data(
     )
 
 
-def _distance(rows: FloatArray, home: FloatArray, width: FloatArray) -> FloatArray:
-    """In shares of the domain, summed over the features; of cells it counts whether they differ."""
-    return np.asarray((np.abs(rows - home) / width).sum(axis=1))
+def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:
+    """In shares of the domain, summed over the features; of categories it counts whether they differ."""
+    categorical = np.array([axis.kind == "categorical" for axis in domain.axes])
+    apart = np.where(categorical, rows != home, np.abs(rows - home) / domain.box().width)
+    return np.asarray(apart.sum(axis=1))
 
 
 def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator) -> FloatArray:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.auditing.data_check import distance
 from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
@@ -204,9 +205,8 @@ class Examination:
 
     def _counterexamples(self, i: int, failures: FloatArray) -> tuple[tuple[Any, ...], ...]:
         """Failing rows: one that differs from the instance in as few features as can be, then the closest."""
-        home, width = self._home, self.region.search_domain.box().width
-        distance = np.abs((failures - home) / width).sum(axis=1)
-        nearest = failures[np.argsort(distance)]
+        home = self._home
+        nearest = failures[np.argsort(distance(failures, home, self.region.search_domain))]
         alone = np.tile(home, (len(nearest), 1))
         alone[:, i] = nearest[:, i]
         still = ~self.oracle.evaluate(alone)
