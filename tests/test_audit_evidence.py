@@ -1,11 +1,11 @@
 """Evidence before a word is said: what the audit finds out about features that are claimed irrelevant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from lime_guarantee import Domain, audit, find_region
+from lime_guarantee import Domain, Radial, audit, find_region
 from lime_guarantee.auditing.data_check import check_data, distance
 from lime_guarantee.auditing.evidence import Examination
 from lime_guarantee.box import Box
@@ -283,3 +283,40 @@ class TestDataCheck:
         case = problem(first_feature, dims=4)
         region = self.region(case)
         assert check_data(case, region, np.full((5, 4), np.nan), 0.01, np.random.default_rng(0)) is None
+
+
+class TestBalls:
+    """The radial search finds a ball: neither its bounding box nor a box that it grew into."""
+
+    @staticmethod
+    def audited(case):
+        data = np.random.default_rng(0).uniform(-1, 1, (2_000, 3))
+        return audit([case], data=data, search="radial", min_coverage=0.0, **QUICK)[0]
+
+    def test_the_corners_around_a_ball_are_held_against_nobody(self):
+        def breaks_beyond_a_cylinder(X):
+            return X[:, 0] + np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 0.25, 9.0, 0.0)
+
+        case = problem(breaks_beyond_a_cylinder)
+        case = replace(case, surrogate=lambda X: X[:, 0] + 0.1 * X[:, 1])
+        record = self.audited(case)
+        assert record.region.radius is not None
+        assert record.findings[0].draws > 0
+        assert record.verdict == "trusted"
+
+    def test_real_rows_in_a_ball_are_those_within_its_radius(self):
+        record = self.audited(problem(lambda X: X[:, 0] + np.where((X**2).sum(axis=1) > 0.25, 9.0, 0.0)))
+        within = round(record.coverage * 2_000)
+        assert record.data_check.inside
+        assert within < 300
+        assert record.data_check.real_rows == within
+
+    def test_a_ball_with_a_feature_set_free_is_a_box(self):
+        case = problem(first_feature)
+        ball = find_region(case, search=Radial(steps=8), random_state=0, **QUICK)
+        assert ball.radius is not None
+        ball = replace(ball, radius=0.3, lower=np.full(3, -0.3), upper=np.full(3, 0.3))
+        longer = extend_region(case.faithful, ball, 2, random_state=0)
+        assert longer.radius is None
+        assert longer.contains(np.array([[0.29, 0.29, 0.9]]))[0]
+        assert longer.volume_fraction == pytest.approx(0.3**2)

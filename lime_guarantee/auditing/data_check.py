@@ -102,7 +102,7 @@ def check_data(
         return None
     home = domain.encode(region.instance[np.newaxis])[0]
     coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
-    inside = coordinates[region.search_box.contains(coordinates)] if region else coordinates[:0]
+    inside = coordinates[region.search_shape.contains(coordinates)] if region else coordinates[:0]
     enough = len(inside) >= FEWEST_ROWS
     if enough:
         spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)

@@ -163,7 +163,7 @@ class Examination:
     def _outside(self, i: int, count: int) -> FloatArray:
         """Points of the region, but with one feature outside it, uniformly."""
         box, domain = self.region.search_box, self.region.search_domain
-        points = box.sample(self.rng, count)
+        points = self.region.search_shape.sample(self.rng, count)
         below = Box(domain.lower[[i]], box.lower[[i]], np.zeros(1))
         above = Box(box.upper[[i]], domain.upper[[i]], np.zeros(1))
         sizes = np.array([below.width[0], above.width[0]])
