@@ -19,7 +19,7 @@ from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.workers import Work, work_done
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.optional import require
-from lime_guarantee.tables import as_table, is_frame
+from lime_guarantee.tables import as_table, is_frame, plain
 
 
 def audit(
@@ -118,7 +118,7 @@ def audit(
             max_evaluations=max_evaluations,
         ),
         rules=rules,
-        data=None if real is None else as_table(real).values,
+        data=None if real is None else as_table(real),
         options={
             "purity": purity,
             "confidence": confidence,
@@ -140,6 +140,7 @@ def audit(
         "test": test,
         "tolerance": tolerance,
         "label": label,
+        "bounds": _said(bounds),
         "search": _said(search),
         "effort": effort,
         "max_evaluations": max_evaluations,
@@ -147,6 +148,7 @@ def audit(
         "options": {key: _said(value) for key, value in options.items()},
         "explain_kwargs": {key: _said(value) for key, value in work.explain_kwargs.items()},
     }
+    about = {key: plain(value) for key, value in about.items()}
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
     with keeping as kept, _bar(progress, len(rows)) as bar:
