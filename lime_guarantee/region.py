@@ -117,8 +117,8 @@ class GuaranteeRegion:
 
     def __repr__(self) -> str:
         return (
-            f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity:g}, "
-            f"confidence {self.confidence:g}, {self.volume_fraction:.3g} of the domain>"
+            f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity!r}, "
+            f"confidence {self.confidence!r}, {self.volume_fraction:.3g} of the domain>"
         )
 
     def _repr_html_(self) -> str:

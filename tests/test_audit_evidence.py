@@ -5,11 +5,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from lime_guarantee import Domain, Radial, audit, find_region
+from lime_guarantee import AuditReport, Domain, Radial, audit, find_region
 from lime_guarantee.auditing.data_check import check_data, distance
-from lime_guarantee.auditing.evidence import Examination
+from lime_guarantee.auditing.evidence import Examination, Finding
+from lime_guarantee.auditing.judge import Rules, _verdict
+from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.box import Box
 from lime_guarantee.extend import extend_region
+from lime_guarantee.html.audit_page import audit_page
 from lime_guarantee.problem import Problem, SameValue
 
 QUICK = {"purity": 0.9, "confidence": 0.9}
@@ -283,6 +286,18 @@ class TestDataCheck:
         case = problem(first_feature, dims=4)
         region = self.region(case)
         assert check_data(case, region, np.full((5, 4), np.nan), 0.01, np.random.default_rng(0)) is None
+
+
+def test_a_lower_bound_is_never_rounded_up():
+    finding = Finding("x1", 0.0, 0.2, dishonest=True, draws=9, failures=9, failing_lower_bound=0.99987)
+    region = find_region(problem(relies_on_second), random_state=0, **QUICK)
+    _, reason = _verdict(region, (finding,), None, None, Rules())
+    assert "at least 99% of the volume" in reason
+    page = audit_page(AuditReport((AuditRecord(0, "dishonest", reason, region, (finding,)),), {}))
+    assert "at least 99.9 % of the volume" in page
+    assert "next to" not in reason
+    _, reason = _verdict(region, (replace(finding, weight_share=0.005),), None, None, Rules())
+    assert "gives 'x1' next to no weight" in reason
 
 
 class TestBalls:

@@ -18,6 +18,7 @@ from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import region_of_subject, subject_of
 from lime_guarantee.problem import Problem
 from lime_guarantee.region import GuaranteeRegion
+from lime_guarantee.report import lower_text
 from lime_guarantee.tables import Table
 
 CLAIM_POINTS = 64
@@ -137,9 +138,11 @@ def _verdict(
     if caught:
         worst = max(caught, key=lambda finding: finding.failing_lower_bound)
         others = f" (and {len(caught) - 1} more)" if len(caught) > 1 else ""
+        weight = "next to no weight" if any(finding.weight_share for finding in caught) else "no weight"
+        least = lower_text(100 * worst.failing_lower_bound, 2)
         return "dishonest", (
-            f"The explanation gives {worst.feature!r}{others} no weight, but outside the region along it the "
-            f"explanation fails on at least {worst.failing_lower_bound:.0%} of the volume."
+            f"The explanation gives {worst.feature!r}{others} {weight}, but outside the region along it the "
+            f"explanation fails on at least {least}% of the volume."
         )
     if region.status == "unfaithful":
         gap = "" if region.explained is None else f", by {region.explained.gap:.3g}"
@@ -149,6 +152,6 @@ def _verdict(
     if coverage is not None and coverage < rules.min_coverage:
         return "narrow", f"The explanation holds, but its region covers only {coverage:.2%} of the data."
     return "trusted", (
-        f"The explanation holds on at least {region.purity:g} of its region, and the features it leaves out "
+        f"The explanation holds on at least {region.purity!r} of its region, and the features it leaves out "
         "do not matter there."
     )

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.html.page import make_page
 from lime_guarantee.html.rows import FeatureRow, feature_rows
-from lime_guarantee.report import answer, evidence, in_presence, share_text, value_on, value_text
+from lime_guarantee.report import (
+    answer,
+    evidence,
+    in_presence,
+    lower_text,
+    share_text,
+    value_on,
+    value_text,
+)
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.data_check import DataCheck
@@ -67,7 +75,7 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
     if finding.dishonest:
-        failed += f": at least {share_text(finding.failing_lower_bound)} of the volume"
+        failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of the volume"
     lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:
         drawn = " and ".join(f"[{value_text(low)}, {value_text(high)}]" for low, high in finding.outside)
