@@ -152,7 +152,9 @@ def _rounded_down(bound: float) -> str:
 
 def value_on(axis: Axis, value: Any) -> str:
     """A raw value of a feature, as that calls it."""
-    return axis.label(value) if axis.kind == "categorical" else value_text(value)
+    if axis.kind == "categorical":
+        return axis.label(value)
+    return f"{value:.0f}" if axis.has_cells else value_text(value)
 
 
 def weight_text(weight: float) -> str:

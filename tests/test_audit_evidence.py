@@ -288,6 +288,22 @@ class TestDataCheck:
         assert check_data(case, region, np.full((5, 4), np.nan), 0.01, np.random.default_rng(0)) is None
 
 
+def test_whole_numbers_outside_the_region_are_named_as_such():
+    def beyond(X):
+        return X[:, 0] + np.where(X[:, 1] > 40_000, 9.0, 0.0)
+
+    domain = Domain.from_bounds([-1, 0], [1, 99_999], integer=[1])
+    case = Problem(beyond, first_feature, SameValue(0.5), np.array([0.0, 12_345]), domain)
+    record = audit([case], **QUICK)[0]
+    (finding,) = record.findings
+    assert finding.dishonest
+    assert finding.outside == ((record.region.upper[1] + 1, 99_999.0),)
+    page = audit_page(AuditReport((record,), {"purity": 0.999999}))
+    assert f"drawn in [{record.region.upper[1] + 1:.0f}, 99999]" in page
+    assert "breaks the explanation above at 40001" in page
+    assert "purity 0.999999" in page
+
+
 def test_a_lower_bound_is_never_rounded_up():
     finding = Finding("x1", 0.0, 0.2, dishonest=True, draws=9, failures=9, failing_lower_bound=0.99987)
     region = find_region(problem(relies_on_second), random_state=0, **QUICK)

@@ -184,8 +184,9 @@ class Examination:
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
         if axis.kind != "categorical":
-            sides = ((domain.lower[i], box.lower[i]), (box.upper[i], domain.upper[i]))
-            outside = tuple((float(low), float(high)) for low, high in sides if low < high)
+            next_cell = domain.unit[i]
+            sides = ((domain.lower[i], box.lower[i] - next_cell), (box.upper[i] + next_cell, domain.upper[i]))
+            outside = tuple((float(low), float(high)) for low, high in sides if low < high + next_cell)
             below, above = self._break_points(i)
         return self._finding(
             i,

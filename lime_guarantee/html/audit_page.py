@@ -14,7 +14,6 @@ from lime_guarantee.report import (
     lower_text,
     share_text,
     value_on,
-    value_text,
 )
 
 if TYPE_CHECKING:
@@ -76,12 +75,15 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
     if finding.dishonest:
         failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of the volume"
+    axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:
-        drawn = " and ".join(f"[{value_text(low)}, {value_text(high)}]" for low, high in finding.outside)
+        drawn = " and ".join(
+            f"[{value_on(axis, low)}, {value_on(axis, high)}]" for low, high in finding.outside
+        )
         lines.append(f"They were drawn in {drawn}.")
     breaks = [
-        f"{way} at {value_text(place)}"
+        f"{way} at {value_on(axis, place)}"
         for way, place in (("below", finding.break_below), ("above", finding.break_above))
         if place is not None
     ]
@@ -117,7 +119,7 @@ def _body(report: AuditReport) -> str:
     """All that does not depend on what is looked for."""
     trusted = len(report) - len(report.flagged)
     asked = ", ".join(
-        f"{key} {value_text(report.about[key])}" for key in ("purity", "confidence") if key in report.about
+        f"{key} {report.about[key]!r}" for key in ("purity", "confidence") if key in report.about
     )
     choices = "".join(
         f'<label class="verdict {html.escape(verdict)}"><input type="checkbox" name="verdict" '
