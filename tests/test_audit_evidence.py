@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee import AuditReport, Domain, Radial, audit, find_region
-from lime_guarantee.auditing.data_check import check_data, distance
+from lime_guarantee.auditing.data_check import _synthetic, check_data, distance
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.judge import Rules, _verdict
 from lime_guarantee.auditing.record import AuditRecord
@@ -273,6 +273,12 @@ class TestDataCheck:
         check = check_data(case, self.region(case), data, 0.01, np.random.default_rng(0))
         assert check.real_rows == np.sum(np.abs(data).max(axis=1) <= 1)
         assert not check.off_manifold
+
+    def test_synthetic_rows_are_not_piled_up_at_the_edges(self):
+        narrow = Box(np.array([-0.1]), np.array([0.1]), np.zeros(1))
+        rows = _synthetic(np.zeros((50, 1)), np.ones(1), narrow, np.random.default_rng(0))
+        assert narrow.contains(rows).all()
+        assert np.mean(np.abs(rows) < 0.05) == pytest.approx(0.5, abs=0.04)  # three standard errors
 
     def test_the_nearest_rows_are_those_with_the_same_category(self):
         """Categories have no order, though they are numbered."""

@@ -139,10 +139,9 @@ def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Ge
     count, dims = real.shape
     base = np.resize(np.arange(count), SYNTHETIC_ROWS)
     rows = real[base] + NOISE * spread * rng.standard_normal((SYNTHETIC_ROWS, dims))
-    rows = np.where(
-        rows < box.lower, 2 * box.lower - rows, rows
-    )  # turned back at the edge, not piled up there
-    rows = np.where(rows > box.upper, 2 * box.upper - rows, rows)
+    width = np.where(box.unit > 0, 1.0, box.upper - box.lower)
+    along = np.mod(rows - box.lower, 2 * width)  # there and back: turned at the edges, not piled up there
+    rows = box.lower + np.minimum(along, 2 * width - along)
     others = real[rng.integers(0, count, (SYNTHETIC_ROWS, dims)), np.arange(dims)]
     cells = np.where(rng.random((SYNTHETIC_ROWS, dims)) < 0.5, real[base], others)
     return np.where(box.unit > 0, cells, np.clip(rows, box.lower, box.upper))
