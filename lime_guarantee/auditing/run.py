@@ -79,7 +79,8 @@ def audit(
     min_coverage : float
         A region that covers less of the data is narrow.
     error : float
-        The probability that an honest explanation is called dishonest or off-manifold.
+        The probability that an explanation is called dishonest that is not, or off-manifold though its model
+        fails real rows hardly more often than the same rows moved a little.
     purity, confidence, test, tolerance, label, bounds, search, effort, max_evaluations
         As in `guarantee_region`.
     random_state : int
