@@ -22,7 +22,7 @@ def extend_region(
     random_state: int | np.random.Generator | None = None,
     batch_rows: int = BATCH_ROWS,
 ) -> GuaranteeRegion:
-    """Try to certify the same region with one feature free.
+    """Try to certify the same region, or the box around it if it is a ball, with one feature free.
 
     Every try is paid for from what the region's own budget has left, so confidence in all that was
     certified for this explanation stays what it was.
@@ -79,4 +79,5 @@ def extend_region(
         allowed=allowed,
         certificate=attempt.certificate,
         log10_volume=wider.log_volume / float(np.log(10.0)),
+        radius=None,
     )

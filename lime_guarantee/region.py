@@ -117,8 +117,8 @@ class GuaranteeRegion:
 
     def __repr__(self) -> str:
         return (
-            f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity:g}, "
-            f"confidence {self.confidence:g}, {self.volume_fraction:.3g} of the domain>"
+            f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity!r}, "
+            f"confidence {self.confidence!r}, {self.volume_fraction:.3g} of the domain>"
         )
 
     def _repr_html_(self) -> str:
@@ -157,11 +157,11 @@ class GuaranteeRegion:
 
     def contains(self, X: Any) -> BoolArray:
         """Which rows of raw values, an array or a DataFrame, lie in the region."""
-        return self._shape.contains(self.search_domain.encode(X))
+        return self.search_shape.contains(self.search_domain.encode(X))
 
     def sample(self, count: int, random_state: int | np.random.Generator | None = None) -> AnyArray:
         """Draw rows of raw values uniformly in the region: those that its purity speaks of."""
-        points = self._shape.sample(np.random.default_rng(random_state), count)
+        points = self.search_shape.sample(np.random.default_rng(random_state), count)
         return self.search_domain.decode(points)
 
     def coverage(self, X: Any) -> float:
@@ -400,7 +400,8 @@ class GuaranteeRegion:
         return Box(lower, upper, self.domain.unit)
 
     @cached_property
-    def _shape(self) -> Shape:
+    def search_shape(self) -> Shape:
+        """What was certified: the box, or the ball, of `search_domain`."""
         if self.radius is None:
             return self.search_box
         instance = self.search_domain.encode(self.instance[np.newaxis])[0]

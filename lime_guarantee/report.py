@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.domain import Axis
@@ -151,7 +152,9 @@ def _rounded_down(bound: float) -> str:
 
 def value_on(axis: Axis, value: Any) -> str:
     """A raw value of a feature, as that calls it."""
-    return axis.label(value) if axis.kind == "categorical" else value_text(value)
+    if axis.kind == "categorical":
+        return axis.label(value)
+    return f"{value:.0f}" if axis.has_cells else value_text(value)
 
 
 def weight_text(weight: float) -> str:
@@ -165,5 +168,24 @@ def value_text(value: object) -> str:
 
 
 def share_text(share: float) -> str:
-    """A share, in per cent."""
-    return f"{100 * share:.3g} %"
+    """A share, in per cent; 100 only if it is all.
+
+    Examples
+    --------
+    >>> share_text(1 / 3), share_text(0.9999), share_text(1.0)
+    ('33.3 %', '> 99.9 %', '100 %')
+    """
+    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.3g} %"
+
+
+def lower_text(value: float, digits: int) -> str:
+    """A number to so many digits, and never more than it is.
+
+    Examples
+    --------
+    >>> lower_text(99.987, 3), lower_text(0.129, 2), lower_text(100.0, 2)
+    ('99.9', '0.12', '100')
+    """
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    exact = context.create_decimal_from_float(value * (1 + 1e-12))  # 100 * 0.29 is 28.999999999999996
+    return f"{exact.normalize():f}"

@@ -21,6 +21,12 @@ class Table:
     names: list[str] | None = None
     categories: dict[int, tuple[Hashable, ...]] = field(default_factory=dict)
 
+    def in_order(self, order: Sequence[str]) -> AnyArray:
+        """The rows, with these columns where all of them are named; else as they came."""
+        if self.names is None or not set(order) <= set(self.names):
+            return self.values
+        return np.asarray(self.values[:, [self.names.index(name) for name in order]])
+
 
 def is_number(value: object) -> bool:
     """Whether a raw value is a number (booleans are: they stand for 0 and 1)."""

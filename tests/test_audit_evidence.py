@@ -1,15 +1,18 @@
 """Evidence before a word is said: what the audit finds out about features that are claimed irrelevant."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
-from lime_guarantee import Domain, audit, find_region
-from lime_guarantee.auditing.data_check import check_data
-from lime_guarantee.auditing.evidence import Examination
+from lime_guarantee import AuditReport, Domain, Radial, audit, find_region
+from lime_guarantee.auditing.data_check import _synthetic, check_data, distance
+from lime_guarantee.auditing.evidence import Examination, Finding
+from lime_guarantee.auditing.judge import Rules, _verdict
+from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.box import Box
 from lime_guarantee.extend import extend_region
+from lime_guarantee.html.audit_page import audit_page
 from lime_guarantee.problem import Problem, SameValue
 
 QUICK = {"purity": 0.9, "confidence": 0.9}
@@ -259,7 +262,98 @@ class TestDataCheck:
             wrong += check.off_manifold
         assert wrong <= 3 + 3 * np.sqrt(3)
 
+    def test_rows_outside_the_domain_are_held_against_nobody(self):
+        """Nothing is said of them, and no synthetic row lies where they do."""
+
+        def breaks_beyond(X):
+            return X[:, 0] + np.where(np.abs(X).max(axis=1) > 1, 9.0, 0.0)
+
+        case = problem(breaks_beyond, dims=2)
+        data = np.random.default_rng(0).uniform(-10, 10, (1_000, 2))
+        check = check_data(case, self.region(case), data, 0.01, np.random.default_rng(0))
+        assert check.real_rows == np.sum(np.abs(data).max(axis=1) <= 1)
+        assert not check.off_manifold
+
+    def test_synthetic_rows_are_not_piled_up_at_the_edges(self):
+        narrow = Box(np.array([-0.1]), np.array([0.1]), np.zeros(1))
+        rows = _synthetic(np.zeros((50, 1)), np.ones(1), narrow, np.random.default_rng(0))
+        assert narrow.contains(rows).all()
+        assert np.mean(np.abs(rows) < 0.05) == pytest.approx(0.5, abs=0.04)  # three standard errors
+
+    def test_the_nearest_rows_are_those_with_the_same_category(self):
+        """Categories have no order, though they are numbered."""
+        domain = Domain.from_bounds([0, 0], [9, 0], categories={1: list("abcd")})
+        rows = domain.encode(np.array([[0, "d"], [1, "b"], [0, "b"], [2, "a"]], dtype=object))
+        apart = distance(rows, np.zeros(2), domain)
+        assert apart[0] == apart[2] == 1
+        np.testing.assert_allclose(apart[[1, 3]], [1 + 1 / 9, 2 / 9])
+
     def test_without_rows_there_is_nothing_to_compare(self):
         case = problem(first_feature, dims=4)
         region = self.region(case)
         assert check_data(case, region, np.full((5, 4), np.nan), 0.01, np.random.default_rng(0)) is None
+
+
+def test_whole_numbers_outside_the_region_are_named_as_such():
+    def beyond(X):
+        return X[:, 0] + np.where(X[:, 1] > 40_000, 9.0, 0.0)
+
+    domain = Domain.from_bounds([-1, 0], [1, 99_999], integer=[1])
+    case = Problem(beyond, first_feature, SameValue(0.5), np.array([0.0, 12_345]), domain)
+    record = audit([case], **QUICK)[0]
+    (finding,) = record.findings
+    assert finding.dishonest
+    assert finding.outside == ((record.region.upper[1] + 1, 99_999.0),)
+    page = audit_page(AuditReport((record,), {"purity": 0.999999}))
+    assert f"drawn in [{record.region.upper[1] + 1:.0f}, 99999]" in page
+    assert "breaks the explanation above at 40001" in page
+    assert "purity 0.999999" in page
+
+
+def test_a_lower_bound_is_never_rounded_up():
+    finding = Finding("x1", 0.0, 0.2, dishonest=True, draws=9, failures=9, failing_lower_bound=0.99987)
+    region = find_region(problem(relies_on_second), random_state=0, **QUICK)
+    _, reason = _verdict(region, (finding,), None, None, Rules())
+    assert "at least 99% of the volume" in reason
+    page = audit_page(AuditReport((AuditRecord(0, "dishonest", reason, region, (finding,)),), {}))
+    assert "at least 99.9 % of the volume" in page
+    assert "next to" not in reason
+    _, reason = _verdict(region, (replace(finding, weight_share=0.005),), None, None, Rules())
+    assert "gives 'x1' next to no weight" in reason
+
+
+class TestBalls:
+    """The radial search finds a ball: neither its bounding box nor a box that it grew into."""
+
+    @staticmethod
+    def audited(case):
+        data = np.random.default_rng(0).uniform(-1, 1, (2_000, 3))
+        return audit([case], data=data, search="radial", min_coverage=0.0, **QUICK)[0]
+
+    def test_the_corners_around_a_ball_are_held_against_nobody(self):
+        def breaks_beyond_a_cylinder(X):
+            return X[:, 0] + np.where(X[:, 0] ** 2 + X[:, 1] ** 2 > 0.25, 9.0, 0.0)
+
+        case = problem(breaks_beyond_a_cylinder)
+        case = replace(case, surrogate=lambda X: X[:, 0] + 0.1 * X[:, 1])
+        record = self.audited(case)
+        assert record.region.radius is not None
+        assert record.findings[0].draws > 0
+        assert record.verdict == "trusted"
+
+    def test_real_rows_in_a_ball_are_those_within_its_radius(self):
+        record = self.audited(problem(lambda X: X[:, 0] + np.where((X**2).sum(axis=1) > 0.25, 9.0, 0.0)))
+        within = round(record.coverage * 2_000)
+        assert record.data_check.inside
+        assert within < 300
+        assert record.data_check.real_rows == within
+
+    def test_a_ball_with_a_feature_set_free_is_a_box(self):
+        case = problem(first_feature)
+        ball = find_region(case, search=Radial(steps=8), random_state=0, **QUICK)
+        assert ball.radius is not None
+        ball = replace(ball, radius=0.3, lower=np.full(3, -0.3), upper=np.full(3, 0.3))
+        longer = extend_region(case.faithful, ball, 2, random_state=0)
+        assert longer.radius is None
+        assert longer.contains(np.array([[0.29, 0.29, 0.9]]))[0]
+        assert longer.volume_fraction == pytest.approx(0.3**2)

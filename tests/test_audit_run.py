@@ -4,6 +4,7 @@ import json
 
 import audit_models
 import numpy as np
+import pandas as pd
 import pytest
 import shap
 from lime.lime_tabular import LimeTabularExplainer
@@ -170,6 +171,8 @@ class TestCheckpoint:
             run(checkpoint=path, X=ROWS[1:2])
         with pytest.raises(InvalidInputError, match="training_data"):
             run(checkpoint=path, X=ROWS[:1], training_data=TRAIN[1:])
+        with pytest.raises(InvalidInputError, match="bounds"):
+            run(checkpoint=path, X=ROWS[:1], bounds={NAMES[0]: (0, 50)})
 
     def test_options_that_are_objects_are_the_same_in_the_next_run(self, tmp_path):
         path = tmp_path / "audit.jsonl"
@@ -203,6 +206,21 @@ class TestCheckpoint:
         run(checkpoint=path, predict_fn=watching)
         assert sorted(set(seen)) == list(range(1, len(ROWS) + 1))
         assert [json.loads(line).get("index") for line in path.read_text().splitlines()[1:]] == list(range(8))
+
+
+def test_data_is_read_by_its_names(serial):
+    frame = pd.DataFrame(TRAIN, columns=NAMES)
+    assert [record.coverage for record in run(data=frame[NAMES[::-1]])] == [
+        record.coverage for record in serial
+    ]
+
+
+def test_numbers_may_be_those_of_numpy(serial, tmp_path):
+    report = run(
+        random_state=np.int64(0), purity=np.float64(0.9), label=np.int64(1), checkpoint=tmp_path / "a.jsonl"
+    )
+    assert [record.verdict for record in report] == [record.verdict for record in serial]
+    assert AuditReport.from_json(report.to_json()) == report
 
 
 @pytest.mark.parametrize(

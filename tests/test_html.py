@@ -12,7 +12,7 @@ from browser import LOWEST_CONTRAST, Pages, photograph, values_of
 from html_cases import CERTIFIED, HOSTILE, SCRIPT, region
 from lime_guarantee.adapters.request import Request
 
-from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, Problem, SameValue
+from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, Problem, SameValue, find_region
 from lime_guarantee.guarantee import subject_of
 from lime_guarantee.html import page as page_module
 from lime_guarantee.surrogates import ConstantSurrogate, formula_of
@@ -218,6 +218,20 @@ def test_categories_and_whole_numbers_are_chosen(pages):
     number.press("Enter")
     assert raw_row(page, case)[0, case.names.index("count")] == 2
     photograph(page, "region-categories")
+
+
+def test_large_numbers_are_shown_in_full(pages):
+    domain = Domain.from_bounds([0, 1.6e9], [9_999_999, 1.6e9 + 50], names=["count", "time"], integer=[0])
+    problem = Problem(len_of, len_of, SameValue(1.0), np.array([1_234_567, 1.6e9 + 12.5]), domain)
+    case = find_region(problem, random_state=0, purity=0.9)
+    assert "1234567" in str(case)
+    page = pages.open(case.to_html())
+    assert page.get_by_label("count, exact value").input_value() == "1234567"
+    assert float(page.get_by_label("time, exact value").input_value()) == 1.6e9 + 12.5
+
+
+def len_of(X):
+    return np.zeros(len(X))
 
 
 def test_words_are_taken_away(pages):

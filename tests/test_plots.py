@@ -273,6 +273,15 @@ def test_a_ball_is_not_called_a_box():
     assert all(isinstance(patch, Ellipse) and patch.width == 0.4 for patch in patches)
 
 
+def test_a_ball_stays_at_the_instance_s_cell():
+    domain = Domain.from_bounds([0, 0], [1, 9], integer=[1])
+    region = region_of(domain, [0.5, 4], [0.2, 4], [0.8, 4], radius=0.3)
+    problem = Problem(lambda X: X[:, 0], lambda X: X[:, 0], SameValue(1), np.array([0.5, 4]), domain)
+    patches = region.plot_slice(0, 1, problem=problem, resolution=3).ax_.patches
+    for patch in patches:
+        assert patch.get_bbox().bounds == pytest.approx((0.2, 3.5, 0.6, 1))
+
+
 # Profiles.
 
 

@@ -101,6 +101,28 @@ def test_a_long_text_is_cut_and_says_what_is_left_out():
     assert [text.get_text() for text in alone.ax_.texts] == words
 
 
+def test_a_word_that_is_cut_is_found_in_its_text_all_the_same():
+    link = "https_example_" + "x" * 80
+    region = words_region([link, "film"], [1, 0], [0.5, 0])
+    display = region.plot_text(f"See {link}, a film")
+    shown = [piece for piece in display.pieces if piece.part is not None]
+    assert [piece.part for piece in shown] == [0, 1]
+    assert len(shown[0].text) == 60
+    assert "…" in shown[0].text
+
+
+def test_characters_may_be_parts():
+    def model(texts):
+        score = np.array([0.1 + 0.15 * text.count("e") for text in texts])
+        return np.column_stack([1 - score, score])
+
+    explainer = LimeTextExplainer(char_level=True, bow=False, random_state=0)
+    explanation = explainer.explain_instance("be free", model, num_samples=100)
+    region = guarantee_region(explanation, predict_fn=model, tolerance=0.3, **QUICK)
+    shown = [piece for piece in region.plot_text().pieces if piece.part is not None]
+    assert [piece.part for piece in shown] == list(range(7))
+
+
 def test_signs_of_words_are_colour_and_character():
     display = words_region(["good", "bad", "film"], [1, 0, 0], [0.5, -0.2, 0]).plot_text("A good, bad film")
     colours = [canvas.PLUS, canvas.MINUS]

@@ -16,6 +16,7 @@ import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
 from lime_guarantee.box import Box
+from lime_guarantee.domain import Domain
 from lime_guarantee.engine.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.problem import Problem
@@ -89,20 +90,19 @@ def check_data(
     region : GuaranteeRegion
         Certified or not.
     data : (n, D) array
-        Real rows, in raw values.
+        Real rows, in raw values; those with a missing value, or outside the domain, are passed over.
     error : float
         The probability of calling a model off-manifold that fails real rows at most `MARGIN` more often.
     rng : Generator
     """
     domain = region.search_domain
     coordinates = domain.encode(data)
-    coordinates = coordinates[np.isfinite(coordinates).all(axis=1)]
+    coordinates = coordinates[domain.box().contains(coordinates)]
     if len(coordinates) == 0:
         return None
     home = domain.encode(region.instance[np.newaxis])[0]
-    distance = _distance(coordinates, home, domain.box().width)
-    coordinates = coordinates[np.argsort(distance, kind="stable")]
-    inside = coordinates[region.search_box.contains(coordinates)] if region else coordinates[:0]
+    coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
+    inside = coordinates[region.search_shape.contains(coordinates)] if region else coordinates[:0]
     enough = len(inside) >= FEWEST_ROWS
     if enough:
         spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)
@@ -127,9 +127,11 @@ def check_data(
     )
 
 
-def _distance(rows: FloatArray, home: FloatArray, width: FloatArray) -> FloatArray:
-    """In shares of the domain, summed over the features; of cells it counts whether they differ."""
-    return np.asarray((np.abs(rows - home) / width).sum(axis=1))
+def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:
+    """In shares of the domain, summed over the features; of categories it counts whether they differ."""
+    categorical = np.array([axis.kind == "categorical" for axis in domain.axes])
+    apart = np.where(categorical, rows != home, np.abs(rows - home) / domain.box().width)
+    return np.asarray(apart.sum(axis=1))
 
 
 def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator) -> FloatArray:
@@ -137,10 +139,9 @@ def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Ge
     count, dims = real.shape
     base = np.resize(np.arange(count), SYNTHETIC_ROWS)
     rows = real[base] + NOISE * spread * rng.standard_normal((SYNTHETIC_ROWS, dims))
-    rows = np.where(
-        rows < box.lower, 2 * box.lower - rows, rows
-    )  # turned back at the edge, not piled up there
-    rows = np.where(rows > box.upper, 2 * box.upper - rows, rows)
+    width = np.where(box.unit > 0, 1.0, box.upper - box.lower)
+    along = np.mod(rows - box.lower, 2 * width)  # there and back: turned at the edges, not piled up there
+    rows = box.lower + np.minimum(along, 2 * width - along)
     others = real[rng.integers(0, count, (SYNTHETIC_ROWS, dims)), np.arange(dims)]
     cells = np.where(rng.random((SYNTHETIC_ROWS, dims)) < 0.5, real[base], others)
     return np.where(box.unit > 0, cells, np.clip(rows, box.lower, box.upper))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.auditing.data_check import distance
 from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
@@ -162,7 +163,7 @@ class Examination:
     def _outside(self, i: int, count: int) -> FloatArray:
         """Points of the region, but with one feature outside it, uniformly."""
         box, domain = self.region.search_box, self.region.search_domain
-        points = box.sample(self.rng, count)
+        points = self.region.search_shape.sample(self.rng, count)
         below = Box(domain.lower[[i]], box.lower[[i]], np.zeros(1))
         above = Box(box.upper[[i]], domain.upper[[i]], np.zeros(1))
         sizes = np.array([below.width[0], above.width[0]])
@@ -183,8 +184,9 @@ class Examination:
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
         if axis.kind != "categorical":
-            sides = ((domain.lower[i], box.lower[i]), (box.upper[i], domain.upper[i]))
-            outside = tuple((float(low), float(high)) for low, high in sides if low < high)
+            next_cell = domain.unit[i]
+            sides = ((domain.lower[i], box.lower[i] - next_cell), (box.upper[i] + next_cell, domain.upper[i]))
+            outside = tuple((float(low), float(high)) for low, high in sides if low < high + next_cell)
             below, above = self._break_points(i)
         return self._finding(
             i,
@@ -204,9 +206,8 @@ class Examination:
 
     def _counterexamples(self, i: int, failures: FloatArray) -> tuple[tuple[Any, ...], ...]:
         """Failing rows: one that differs from the instance in as few features as can be, then the closest."""
-        home, width = self._home, self.region.search_domain.box().width
-        distance = np.abs((failures - home) / width).sum(axis=1)
-        nearest = failures[np.argsort(distance)]
+        home = self._home
+        nearest = failures[np.argsort(distance(failures, home, self.region.search_domain))]
         alone = np.tile(home, (len(nearest), 1))
         alone[:, i] = nearest[:, i]
         still = ~self.oracle.evaluate(alone)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.adapters.request import Request, Subject
-from lime_guarantee.arrays import AnyArray, FloatArray
+from lime_guarantee.arrays import FloatArray
 from lime_guarantee.auditing.data_check import DataCheck, check_data
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.record import AuditRecord, Verdict
@@ -18,6 +18,8 @@ from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import region_of_subject, subject_of
 from lime_guarantee.problem import Problem
 from lime_guarantee.region import GuaranteeRegion
+from lime_guarantee.report import lower_text
+from lime_guarantee.tables import Table
 
 CLAIM_POINTS = 64
 """Points at which a surrogate is asked what it claims, where no weights came with it."""
@@ -54,7 +56,7 @@ def judge(
     explanation: Any,
     index: int,
     rules: Rules,
-    data: AnyArray | None,
+    data: Table | None,
     rng: np.random.Generator,
     request: Request,
     options: dict[str, Any],
@@ -92,8 +94,9 @@ def judge(
         region, asked = examination.region, examination.oracle.evaluations
     check = coverage = None
     if data is not None and (region.explained is None or region.explained.space == "features"):
-        check = check_data(problem, region, data, rules.error / 2, data_rng)
-        coverage = region.coverage(data) if region else 0.0
+        rows = data.in_order(region.names)
+        check = check_data(problem, region, rows, rules.error / 2, data_rng)
+        coverage = region.coverage(rows) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
     asked += 0 if check is None else check.evaluations
     asked = region.evaluations + rows_each * asked
@@ -135,9 +138,11 @@ def _verdict(
     if caught:
         worst = max(caught, key=lambda finding: finding.failing_lower_bound)
         others = f" (and {len(caught) - 1} more)" if len(caught) > 1 else ""
+        weight = "next to no weight" if any(finding.weight_share for finding in caught) else "no weight"
+        least = lower_text(100 * worst.failing_lower_bound, 2)
         return "dishonest", (
-            f"The explanation gives {worst.feature!r}{others} no weight, but outside the region along it the "
-            f"explanation fails on at least {worst.failing_lower_bound:.0%} of the volume."
+            f"The explanation gives {worst.feature!r}{others} {weight}, but outside the region along it the "
+            f"explanation fails on at least {least}% of the volume."
         )
     if region.status == "unfaithful":
         gap = "" if region.explained is None else f", by {region.explained.gap:.3g}"
@@ -147,6 +152,6 @@ def _verdict(
     if coverage is not None and coverage < rules.min_coverage:
         return "narrow", f"The explanation holds, but its region covers only {coverage:.2%} of the data."
     return "trusted", (
-        f"The explanation holds on at least {region.purity:g} of its region, and the features it leaves out "
+        f"The explanation holds on at least {region.purity!r} of its region, and the features it leaves out "
         "do not matter there."
     )

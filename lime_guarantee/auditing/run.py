@@ -19,7 +19,7 @@ from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.workers import Work, work_done
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.optional import require
-from lime_guarantee.tables import as_table, is_frame
+from lime_guarantee.tables import as_table, is_frame, plain
 
 
 def audit(
@@ -79,7 +79,8 @@ def audit(
     min_coverage : float
         A region that covers less of the data is narrow.
     error : float
-        The probability that an honest explanation is called dishonest or off-manifold.
+        The probability that an explanation is called dishonest that is not, or off-manifold though its model
+        fails real rows hardly more often than the same rows moved a little.
     purity, confidence, test, tolerance, label, bounds, search, effort, max_evaluations
         As in `guarantee_region`.
     random_state : int
@@ -118,7 +119,7 @@ def audit(
             max_evaluations=max_evaluations,
         ),
         rules=rules,
-        data=None if real is None else as_table(real).values,
+        data=None if real is None else as_table(real),
         options={
             "purity": purity,
             "confidence": confidence,
@@ -140,6 +141,7 @@ def audit(
         "test": test,
         "tolerance": tolerance,
         "label": label,
+        "bounds": _said(bounds),
         "search": _said(search),
         "effort": effort,
         "max_evaluations": max_evaluations,
@@ -147,6 +149,7 @@ def audit(
         "options": {key: _said(value) for key, value in options.items()},
         "explain_kwargs": {key: _said(value) for key, value in work.explain_kwargs.items()},
     }
+    about = {key: plain(value) for key, value in about.items()}
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
     with keeping as kept, _bar(progress, len(rows)) as bar:

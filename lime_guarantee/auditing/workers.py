@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.adapters.request import Request
-from lime_guarantee.arrays import AnyArray
 from lime_guarantee.auditing.explaining import explain_row
 from lime_guarantee.auditing.judge import Rules, judge
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError, WorkersError
+from lime_guarantee.tables import Table
 
 CHUNK = 4
 """Explanations sent to a worker at once: the model travels with them."""
@@ -37,7 +37,7 @@ class Work:
     explain_kwargs: dict[str, Any]
     request: Request
     rules: Rules
-    data: AnyArray | None
+    data: Table | None
     options: dict[str, Any]
     adapter_options: dict[str, Any]
     makes: bool

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.html.page import make_page
 from lime_guarantee.html.rows import FeatureRow, feature_rows
-from lime_guarantee.report import answer, evidence, in_presence, share_text, value_on, value_text
+from lime_guarantee.report import (
+    answer,
+    evidence,
+    in_presence,
+    lower_text,
+    share_text,
+    value_on,
+)
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.data_check import DataCheck
@@ -67,13 +74,16 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
     if finding.dishonest:
-        failed += f": at least {share_text(finding.failing_lower_bound)} of the volume"
+        failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of the volume"
+    axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:
-        drawn = " and ".join(f"[{value_text(low)}, {value_text(high)}]" for low, high in finding.outside)
+        drawn = " and ".join(
+            f"[{value_on(axis, low)}, {value_on(axis, high)}]" for low, high in finding.outside
+        )
         lines.append(f"They were drawn in {drawn}.")
     breaks = [
-        f"{way} at {value_text(place)}"
+        f"{way} at {value_on(axis, place)}"
         for way, place in (("below", finding.break_below), ("above", finding.break_above))
         if place is not None
     ]
@@ -109,7 +119,7 @@ def _body(report: AuditReport) -> str:
     """All that does not depend on what is looked for."""
     trusted = len(report) - len(report.flagged)
     asked = ", ".join(
-        f"{key} {value_text(report.about[key])}" for key in ("purity", "confidence") if key in report.about
+        f"{key} {report.about[key]!r}" for key in ("purity", "confidence") if key in report.about
     )
     choices = "".join(
         f'<label class="verdict {html.escape(verdict)}"><input type="checkbox" name="verdict" '

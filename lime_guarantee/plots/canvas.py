@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.optional import require
+from lime_guarantee.report import lower_text
 
 if TYPE_CHECKING:
     from lime_guarantee.region import GuaranteeRegion
@@ -74,12 +75,12 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(0.9996), percent(1 / 3), percent(0.0004), percent(1e-9)
-    ('99 %', '33 %', '0.04 %', '< 0.01 %')
+    >>> percent(0.9996), percent(1 / 3), percent(0.0996), percent(0.0004), percent(1e-9)
+    ('99 %', '33 %', '9.9 %', '0.04 %', '< 0.01 %')
     """
     if share < 1e-4:
         return "< 0.01 %"
-    return f"{math.floor(100 * share + 1e-9)} %" if share >= 0.1 else f"{100 * share:.2g} %"
+    return f"{lower_text(100 * share, 2)} %"
 
 
 def short(text: object, longest: int = LONGEST_NAME) -> str:

@@ -190,8 +190,8 @@ def _extent(region: GuaranteeRegion, i: int) -> str:
 
 
 def _headline(region: GuaranteeRegion) -> str:
-    promise = f"at least {100 * region.purity:.6g} %"
-    confidence = f"confidence {100 * region.confidence:.6g} %"
+    promise = f"at least {100 * region.purity:.12g} %"
+    confidence = f"confidence {100 * region.confidence:.12g} %"
     if in_presence_space(region):
         parts = f"{len(region.removable)} of {len(region.domain)} parts may go"
         return f"{parts}; faithful on {promise} of the combinations, {confidence}"

@@ -45,7 +45,8 @@ class SliceDisplay:
     box : pair of pairs, or None
         The region's interval across and up; None where nothing is certified.
     radius : float or None
-        The region is the part of the box within this distance of the instance, where it is a ball.
+        The region is the part of the box within this distance of the instance, where it is a ball; along
+        axes of cells a ball is as wide as its box.
     instance : pair of float
     data : array of shape (n, 2)
         Rows of data, where given.
@@ -118,7 +119,7 @@ class SliceDisplay:
             edges=(edges[0], edges[1]),
             faithful=found.agreement(*answers).reshape(across.shape),
             box=(spans[0], spans[1]) if region else None,
-            radius=region.radius,
+            radius=None if any(axis.has_cells or axis.constant for axis in axes) else region.radius,
             instance=(float(home[features[0]]), float(home[features[1]])),
             data=_some(points[np.isfinite(points).all(axis=1)]),
             cells=(labels[0], labels[1]),

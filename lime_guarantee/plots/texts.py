@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.errors import InvalidInputError
@@ -96,8 +96,8 @@ class TextDisplay:
         headline = f"{len(region.removable)} of {len(words)} words may be removed, in any combination"
         if text is None:
             spaced = [piece for word in words for piece in (word, Piece(" "))]
-            return cls(tuple(spaced[:-1]), headline)
-        return cls(tuple(_pieces(text, words)), headline)
+            return cls(tuple(map(_shortened, spaced[:-1])), headline)
+        return cls(tuple(map(_shortened, _pieces(text, words))), headline)
 
     def plot(self, ax: Any = None) -> TextDisplay:
         """Draw it, on the axes given or on those of a new figure."""
@@ -257,8 +257,18 @@ def _words(region: GuaranteeRegion) -> list[Piece]:
         base, mark, _ = name.rpartition(" #")
         word = base if mark and base in numbered else name
         may_go = bool(region.lower[i] < region.upper[i])
-        words.append(Piece(canvas.short(word, LONGEST_WORD), i, region.explained.weights[i], may_go))
+        words.append(Piece(word, i, region.explained.weights[i], may_go))
     return words
+
+
+def _shortened(piece: Piece) -> Piece:
+    """A word that can be drawn on a line; what stands between words is broken there anyway."""
+    drawable = len(piece.text) <= LONGEST_WORD and piece.text.isprintable()
+    return (
+        piece
+        if piece.part is None or drawable
+        else replace(piece, text=canvas.short(piece.text, LONGEST_WORD))
+    )
 
 
 def _pieces(text: str, words: list[Piece]) -> Iterator[Piece]:
@@ -286,12 +296,13 @@ def _pieces(text: str, words: list[Piece]) -> Iterator[Piece]:
 
 
 def _pattern(words: list[str]) -> re.Pattern[str]:
-    """Any of the words, the longest first, and not inside of others."""
+    """Any of the words, the longest first, and not inside of others, unless all are single characters."""
     longest_first = sorted(words, key=len, reverse=True)
+    whole = len(longest_first[0]) > 1
     edged = (
-        (r"(?<!\w)" if re.match(r"\w", word) else "")
+        (r"(?<!\w)" if whole and re.match(r"\w", word) else "")
         + re.escape(word)
-        + (r"(?!\w)" if re.search(r"\w$", word) else "")
+        + (r"(?!\w)" if whole and re.search(r"\w$", word) else "")
         for word in longest_first
     )
     return re.compile("|".join(edged))

@@ -1,7 +1,12 @@
 
 const audit = embedded("audit");
 
-const share = (value) => (value == null ? "" : `${short(100 * value, 3)} %`);
+/** A share in per cent; 100 only if it is all. */
+function share(value) {
+  if (value == null) return "";
+  return value >= 0.9995 && value < 1 ? "> 99.9 %" : `${short(100 * value, 3)} %`;
+}
+
 const nameOf = (record, position) => audit.names[record.names][position];
 
 /** What the table shows: a title, what to sort by, what to show; `extra` is left out where there is no room. */

@@ -104,6 +104,10 @@ function makeInputs(feature, i) {
     if (Number.isFinite(typed)) change(i, whole ? Math.round(typed) : typed);
     else change(i, values[i]);
   });
+  // Six digits, and one more for each that all values of the feature share.
+  const largest = Math.max(Math.abs(feature.low), Math.abs(feature.high));
+  const shared = Math.log10(largest / (feature.high - feature.low || largest || 1));
+  const digits = Math.min(17, 6 + Math.max(0, Math.ceil(shared)));
   const margin = whole ? 0.5 : 0; // a cell reaches half a step to either side
   const share = (value) => Math.min(1, Math.max(0, (value - feature.low) / (feature.high - feature.low || 1)));
   const bar = makeBar(share(feature.lower - margin), share(feature.upper + margin), share(feature.value));
@@ -112,7 +116,7 @@ function makeInputs(feature, i) {
     elements: [make("span", { class: "track" }, bar, range), number],
     show(value) {
       range.value = value;
-      number.value = Number(value.toPrecision(6));
+      number.value = whole ? value : Number(value.toPrecision(digits));
     },
   };
 }
