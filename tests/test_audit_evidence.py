@@ -288,6 +288,17 @@ class TestDataCheck:
         assert apart[0] == apart[2] == 1
         np.testing.assert_allclose(apart[[1, 3]], [1 + 1 / 9, 2 / 9])
 
+    def test_a_region_whose_real_rows_fail_is_not_trusted(self):
+        """Faithful on most of the volume, but the data lie in the rest of it, and so do the moved rows."""
+        data = np.random.default_rng(0).normal([0.0, 0.98], [0.3, 0.004], (400, 2)).clip(-1, 1)
+        case = problem(lambda X: X[:, 0] + np.where(X[:, 1] > 0.965, 1.0, 0.0), dims=2)
+        record = audit([case], data=data, **QUICK)[0]
+        assert record.region
+        assert record.data_check.real_rate > 0.9
+        assert not record.data_check.off_manifold
+        assert record.verdict == "narrow", record.reason
+        assert "real rows in it" in record.reason
+
     def test_without_rows_there_is_nothing_to_compare(self):
         case = problem(first_feature, dims=4)
         region = self.region(case)

@@ -18,7 +18,7 @@ from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.domain import Domain
 from lime_guarantee.engine.bounds import exact_lower_bound
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.problem import Problem
 from lime_guarantee.region import GuaranteeRegion
 from lime_guarantee.tables import plain
@@ -57,6 +57,8 @@ class DataCheck:
         Real rows that were not faithful, the closest to the instance first.
     evaluations : int
         Rows asked of the model for all that was compared.
+    real_lower_bound : float
+        Of real rows like these, at least this share fails.
     """
 
     off_manifold: bool
@@ -67,6 +69,7 @@ class DataCheck:
     synthetic_failures: int
     rows: tuple[tuple[Any, ...], ...] = ()
     evaluations: int = 0
+    real_lower_bound: float = 0.0
 
     @property
     def real_rate(self) -> float:
@@ -80,7 +83,12 @@ class DataCheck:
 
 
 def check_data(
-    problem: Problem, region: GuaranteeRegion, data: AnyArray, error: float, rng: np.random.Generator
+    problem: Problem,
+    region: GuaranteeRegion,
+    data: AnyArray,
+    error: float,
+    rng: np.random.Generator,
+    batch_rows: int = BATCH_ROWS,
 ) -> DataCheck | None:
     """Compare real rows with synthetic ones; None if there are no real rows to compare.
 
@@ -94,6 +102,8 @@ def check_data(
     error : float
         The probability of calling a model off-manifold that fails real rows at most `MARGIN` more often.
     rng : Generator
+    batch_rows : int
+        The most rows that the model is asked at once.
     """
     domain = region.search_domain
     coordinates = domain.encode(data)
@@ -109,7 +119,7 @@ def check_data(
         real, box = inside[spread], region.search_box
     else:
         real, box = coordinates[:NEAREST_ROWS], domain.box()
-    oracle = Oracle(problem.faithful, domain)
+    oracle = Oracle(problem.faithful, domain, batch_rows=batch_rows)
     fails = ~oracle.evaluate(real)
     synthetic_fails = ~oracle.evaluate(_synthetic(real, coordinates.std(axis=0), box, rng))
     lower = _lower(fails, error / 2)
@@ -124,6 +134,7 @@ def check_data(
         synthetic_failures=int(synthetic_fails.sum()),
         rows=tuple(tuple(plain(value) for value in row) for row in shown.tolist()),
         evaluations=oracle.evaluations,
+        real_lower_bound=lower,
     )
 
 

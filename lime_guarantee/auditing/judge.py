@@ -9,7 +9,7 @@ import numpy as np
 
 from lime_guarantee.adapters.request import Request, Subject
 from lime_guarantee.arrays import FloatArray
-from lime_guarantee.auditing.data_check import DataCheck, check_data
+from lime_guarantee.auditing.data_check import MARGIN, DataCheck, check_data
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.engine.oracle import BATCH_ROWS
@@ -95,7 +95,7 @@ def judge(
     check = coverage = None
     if data is not None and (region.explained is None or region.explained.space == "features"):
         rows = data.in_order(region.names)
-        check = check_data(problem, region, rows, rules.error / 2, data_rng)
+        check = check_data(problem, region, rows, rules.error / 2, data_rng, batch_rows)
         coverage = region.coverage(rows) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
     asked += 0 if check is None else check.evaluations
@@ -149,6 +149,11 @@ def _verdict(
         return "unfaithful", f"The explanation misses the model at its own instance{gap}."
     if region.status == "uncertified":
         return "uncertified", f"No region could be certified: {region.reason}"
+    if check is not None and check.inside and check.real_lower_bound > 1.0 - region.purity + MARGIN:
+        return "narrow", (
+            f"The explanation holds on most of its region's volume, but fails on {check.real_rate:.0%} of "
+            f"the {check.real_rows} real rows in it: the data lie where it does not hold."
+        )
     if coverage is not None and coverage < rules.min_coverage:
         return "narrow", f"The explanation holds, but its region covers only {coverage:.2%} of the data."
     return "trusted", (
