@@ -225,7 +225,7 @@ class ProfileDisplay:
                 patches.Patch(color=BAND, label=near + (", or the same class" if self.by_class else ""))
             )
         if self.held:
-            key.append(patches.Patch(facecolor=HELD, edgecolor=canvas.SOFT, lw=0.8, label="guaranteed"))
+            key.append(patches.Patch(facecolor=HELD, edgecolor=canvas.SOFT, lw=0.8, label="the region"))
         if not self.faithful.all():
             style = {"facecolor": "white", "edgecolor": canvas.FAILING, "hatch": "xxxxxx"}
             key.append(patches.Patch(label="not faithful", **style))
@@ -263,4 +263,4 @@ def _held(region: GuaranteeRegion, i: int) -> tuple[tuple[float, float], ...]:
 def _headline(region: GuaranteeRegion, i: int) -> str:
     if not region:
         return canvas.no_region(region)
-    return f"Guaranteed: {extent(region, i, region.domain.axes[i])}"
+    return f"In the region: {extent(region, i, region.domain.axes[i])}"
