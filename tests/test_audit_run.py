@@ -10,7 +10,15 @@ import shap
 from lime.lime_tabular import LimeTabularExplainer
 from sklearn.linear_model import Ridge as Fitted
 
-from lime_guarantee import AuditReport, Divide, FlaggedExplanations, InvalidInputError, audit
+from lime_guarantee import (
+    AuditReport,
+    Divide,
+    FlaggedExplanations,
+    InvalidInputError,
+    Problem,
+    SameValue,
+    audit,
+)
 from lime_guarantee.auditing import VERDICTS
 
 X, Y, NAMES = audit_models.data()
@@ -173,6 +181,14 @@ class TestCheckpoint:
             run(checkpoint=path, X=ROWS[:1], training_data=TRAIN[1:])
         with pytest.raises(InvalidInputError, match="bounds"):
             run(checkpoint=path, X=ROWS[:1], bounds={NAMES[0]: (0, 50)})
+
+    def test_other_explanations_are_refused(self, tmp_path):
+        path = tmp_path / "audit.jsonl"
+        made = [Problem(np.sum, np.sum, SameValue(1.0), np.full(2, x), None) for x in (0.1, 0.2)]
+        audit(made[:1], checkpoint=path)  # its record is an error: it has no domain
+        assert audit(made[:1], checkpoint=path)[0].verdict == "error"
+        with pytest.raises(InvalidInputError, match="rows"):
+            audit(made[1:], checkpoint=path)
 
     def test_options_that_are_objects_are_the_same_in_the_next_run(self, tmp_path):
         path = tmp_path / "audit.jsonl"

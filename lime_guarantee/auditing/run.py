@@ -132,7 +132,7 @@ def audit(
     )
     about = {
         "explanations": len(rows),
-        "rows": _fingerprint(X),
+        "rows": _identity(explanations) if X is None else _fingerprint(X),
         "training_data": _fingerprint(training_data),
         "data": _fingerprint(data),
         **asdict(rules),
@@ -179,6 +179,15 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
 def _said(option: Any) -> str:
     """An option in words that are the same in every run: without addresses."""
     return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
+
+
+def _identity(explanations: Any) -> str:
+    """The same for the same explanations: for what they say, or for the instance of a problem."""
+    content = hashlib.sha256()
+    for one in explanations:
+        for name in ("values", "local_exp", "instance"):  # of shap, of LIME, of a Problem
+            content.update(repr(np.asarray(getattr(one, name, None)).tolist()).encode())
+    return content.hexdigest()[:16]
 
 
 def _fingerprint(X: Any) -> str:

@@ -120,8 +120,8 @@ def work_done(
             raise
         except Exception as error:
             raise WorkersError(
-                f"the workers failed, or took more than the {timeout} seconds that a few explanations may "
-                f"take (timeout=): {type(error).__name__}: {error}. They may have been killed, or have run "
+                f"the workers failed, or took longer than a few explanations may (timeout={timeout}, in "
+                f"seconds): {type(error).__name__}: {error}. They may have been killed, or have run "
                 "out of memory. With checkpoint=, the same call goes on from here; n_jobs=1 needs no workers."
             ) from error
 

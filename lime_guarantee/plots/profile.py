@@ -17,12 +17,11 @@ from lime_guarantee.plots.scales import (
     cell_edges,
     cell_labels,
     ends,
-    in_presence_space,
     instance_coordinates,
     interval,
 )
 from lime_guarantee.problem import Agreement, Problem, SameChange, SameClass, SameValue
-from lime_guarantee.report import extent
+from lime_guarantee.report import extent, in_presence
 
 if TYPE_CHECKING:
     from lime_guarantee.region import GuaranteeRegion
@@ -135,7 +134,7 @@ class ProfileDisplay:
             instance=float(home[i]),
             held=_held(region, i),
             ends=ends(axis),
-            cells=() if axis.constant else cell_labels(axis, presence=in_presence_space(region)),
+            cells=() if axis.constant else cell_labels(axis, presence=in_presence(region)),
             stepped=axis.has_cells or axis.constant,
             headline=_headline(region, i),
         )

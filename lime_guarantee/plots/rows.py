@@ -17,11 +17,10 @@ from lime_guarantee.plots.scales import (
     encoded,
     ends,
     histogram,
-    in_presence_space,
     instance_coordinates,
     interval,
 )
-from lime_guarantee.report import extent
+from lime_guarantee.report import extent, in_presence
 
 if TYPE_CHECKING:
     from lime_guarantee.region import GuaranteeRegion
@@ -154,7 +153,7 @@ def _row(
     region: GuaranteeRegion, i: int, name: str, home: FloatArray, points: FloatArray | None
 ) -> FeatureRow:
     axis = region.domain.axes[i]
-    presence = in_presence_space(region)
+    presence = in_presence(region)
     cells = () if axis.constant else cell_labels(axis, presence=presence)
     return FeatureRow(
         name=name,
@@ -179,7 +178,7 @@ def _extent(region: GuaranteeRegion, i: int) -> str:
     axis, free = region.domain.axes[i], bool(region.reach[i] == 1)
     if axis.constant:
         return "constant"
-    if in_presence_space(region):
+    if in_presence(region):
         return "may go" if free else "must stay"
     text = "free" if free else extent(region, i, axis)
     if axis.kind == "categorical":
@@ -192,7 +191,7 @@ def _extent(region: GuaranteeRegion, i: int) -> str:
 def _headline(region: GuaranteeRegion) -> str:
     promise = f"at least {100 * region.purity:.12g} %"
     confidence = f"confidence {100 * region.confidence:.12g} %"
-    if in_presence_space(region):
+    if in_presence(region):
         parts = f"{len(region.removable)} of {len(region.domain)} parts may go"
         return f"{parts}; faithful on {promise} of the combinations, {confidence}"
     shape = "this box" if region.radius is None else f"the ball of radius {region.radius:.3g} in this box"

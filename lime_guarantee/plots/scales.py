@@ -68,8 +68,3 @@ def instance_coordinates(region: GuaranteeRegion) -> FloatArray:
 def encoded(region: GuaranteeRegion, data: Any) -> FloatArray | None:
     """Rows of data in the coordinates of the region's domain."""
     return None if data is None else region.domain.encode(data)
-
-
-def in_presence_space(region: GuaranteeRegion) -> bool:
-    """Whether the axes are parts of the instance that are there or not."""
-    return region.explained is not None and region.explained.space == "presence"

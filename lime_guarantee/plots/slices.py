@@ -14,8 +14,9 @@ from lime_guarantee.find import check_count
 from lime_guarantee.optional import require
 from lime_guarantee.plots import canvas
 from lime_guarantee.plots.asking import ask, cells_of, problem_of
-from lime_guarantee.plots.scales import cell_edges, cell_labels, ends, in_presence_space, interval
+from lime_guarantee.plots.scales import cell_edges, cell_labels, ends, interval
 from lime_guarantee.problem import Problem
+from lime_guarantee.report import in_presence
 
 if TYPE_CHECKING:
     from lime_guarantee.region import GuaranteeRegion
@@ -111,7 +112,7 @@ class SliceDisplay:
         answers = ask(found, domain, home, {features[0]: across.ravel(), features[1]: up.ravel()})
         spans = [interval(axis, box.lower[k], box.upper[k]) for axis, k in zip(axes, features, strict=True)]
         edges = [cell_edges(place, ends(axis)) for place, axis in zip(places, axes, strict=True)]
-        labels = [cell_labels(axis, presence=in_presence_space(region)) for axis in axes]
+        labels = [cell_labels(axis, presence=in_presence(region)) for axis in axes]
         points = np.empty((0, 2)) if data is None else domain.encode(data)[:, features]
         others = len(region.domain) - 2
         return cls(
