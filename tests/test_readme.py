@@ -5,6 +5,7 @@ import io
 import re
 
 import pytest
+from matplotlib import pyplot
 
 
 @pytest.fixture
@@ -20,6 +21,7 @@ def printed_by(code):
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(code, {})
+    pyplot.close("all")  # other tests look at what is open
     return printed.getvalue().strip()
 
 
