@@ -37,7 +37,13 @@ from lime_guarantee import (
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.plots import ProfileDisplay, RegionDisplay, SliceDisplay, asking, canvas, profile, slices
 
-SETTINGS = mpl.rcParams.copy()  # before anything is drawn
+
+def settings():
+    """Matplotlib's settings, without the backend: other tests choose theirs."""
+    return {name: value for name, value in mpl.rcParams.items() if name != "backend"}
+
+
+SETTINGS = settings()  # before anything is drawn
 
 
 @pytest.fixture(autouse=True)
@@ -480,7 +486,7 @@ def test_displays_draw_on_given_axes_and_change_nothing_else(name, monkeypatch):
     assert display.plot(empty_axes()) is display
     alone = DRAWN[name]()
     assert plt.get_fignums() == [alone.figure_.number]
-    assert mpl.rcParams == SETTINGS
+    assert settings() == SETTINGS
     assert "\n" not in alone.ax_.get_title(loc="left")
     assert overlapping(alone.figure_) == []
 
