@@ -61,6 +61,10 @@ class Box:
         inside = (points >= self.lower) & (points <= self.upper)
         return np.asarray(inside.all(axis=1))
 
+    def holds(self, other: Box) -> bool:
+        """Whether all of the other box lies in this one."""
+        return bool(np.all(self.lower <= other.lower) and np.all(other.upper <= self.upper))
+
     def restrict(self, other: Box) -> Box:
         """The part of this box that lies in the other one, too."""
         return Box(np.maximum(self.lower, other.lower), np.minimum(self.upper, other.upper), self.unit)

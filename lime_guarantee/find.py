@@ -13,7 +13,15 @@ from lime_guarantee.box import Box
 from lime_guarantee.domain import Domain
 from lime_guarantee.engine.balanced import Balanced
 from lime_guarantee.engine.baselines import Ball, Greedy, Radial
-from lime_guarantee.engine.certify import TESTS, Certificate, Certifier, CertifierName, ErrorBudget, Shape
+from lime_guarantee.engine.certify import (
+    TESTS,
+    Certificate,
+    Certifier,
+    CertifierName,
+    ErrorBudget,
+    Shape,
+    shapes_of,
+)
 from lime_guarantee.engine.divide import Divide
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.ordering import order_categories
@@ -194,17 +202,19 @@ def _best_certified(
         oracle.domain = domain
         task = Task(oracle, anchor, domain.box(), certifier.purity, certifier.budget.confidence, rng, report)
         proposals = searcher.propose(task)
-        shape = next(proposals, None)
-        while shape is not None:
-            if not shape.contains(anchor[np.newaxis])[0]:
+        proposal = next(proposals, None)
+        while proposal is not None:
+            shapes = shapes_of(proposal)
+            if not shapes[-1].contains(anchor[np.newaxis])[0]:
                 raise InvalidInputError(f"search: {searcher.name!r} proposed a box without the instance.")
-            attempt = certifier.attempt(shape)
+            attempt = certifier.attempt(proposal)
+            shape = attempt.shape or shapes[0]
             larger = best is None or shape.log_volume > best[0].log_volume
             if attempt.certificate and larger and _has_room(shape, domain):
                 best = shape, attempt.certificate
             report("accepted" if attempt.accepted else "rejected", shape)
             try:
-                shape = proposals.send(attempt)
+                proposal = proposals.send(attempt)
             except StopIteration:
                 break
         if best is None:

@@ -22,8 +22,9 @@ import numpy as np
 from lime_guarantee.arrays import BoolArray, FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.bounds import attempt_level
-from lime_guarantee.engine.certify import Attempt, Shape, draws_to_accept
+from lime_guarantee.engine.certify import Attempt, Proposal, draws_to_accept
 from lime_guarantee.engine.max_box import MaxBoxProblem
+from lime_guarantee.engine.optimist import Optimist
 from lime_guarantee.engine.search import Effort, Proposals, Task
 from lime_guarantee.engine.steering import (
     CONTEXT_DRAWS,
@@ -69,6 +70,13 @@ ROOM_FOR_CELLS, BACKGROUND_DRAWS = 0.5, 100
 
 FEW_DIMENSIONS = 5
 """Up to so many features, the draws cover the box well enough for a maximum box among them."""
+
+RARE = 0.02
+"""With so few features the search begins as an `Optimist`, if no more than this may fail: else there is
+more to be had from what may."""
+
+ROUNDS, ROUNDS_AN_AXIS, HOPES = 16, 4, 8
+"""The rounds that an optimist has to settle, and how often it may propose."""
 
 POLISH_POSITIVES, POLISH_NEGATIVES, POLISH_NODES = 300, 1_000, 200
 
@@ -149,6 +157,8 @@ class _Run:
         scaling = SCALES.size * SCALE_DRAWS
         if self._affords(2 * self.dims * SWEEP.size + scaling + 100, certificates=1.0):
             steering.sweep()
+        if self.few and self.allowed <= RARE and (yield from self._hope()):
+            return
         self._leave_reserve(scaling, certificates=1.0)
         whole = bool(np.all(steering.extent >= steering.edge))
         swept = steering.extent.copy()
@@ -172,6 +182,25 @@ class _Run:
             rivals.append(self.steering)
             if (yield from self._certify(rivals, least if calm < RESTARTS else -np.inf)):
                 return
+
+    def _hope(self) -> Generator[Proposal, Attempt, bool]:
+        """Propose what an optimist settles on; False if it does not settle, or nothing is accepted.
+
+        Out of budget, it proposes what it has.
+        """
+        optimist = Optimist(self.task, self.effort, self.steering, self._leave_reserve)
+        try:
+            ready = optimist.settle(ROUNDS + ROUNDS_AN_AXIS * self.dims)
+        except _OutOfBudget:
+            ready = True
+        for _ in range(HOPES if ready else 0):
+            boxes = optimist.nested()
+            attempt = yield boxes
+            if attempt.accepted:
+                return True
+            optimist.note_attempt(boxes, attempt)
+        self.seen.extend(optimist.seen)
+        return False
 
     def _with_chosen_cells(self, swept: FloatArray) -> Steering:
         """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
@@ -257,7 +286,7 @@ class _Run:
             self.task.report("settling", steering.box())
             steering.draw_in(*self._draw(count), aim * STEPS / step)
 
-    def _certify(self, rivals: list[Steering], least: float) -> Generator[Shape, Attempt, bool]:
+    def _certify(self, rivals: list[Steering], least: float) -> Generator[Proposal, Attempt, bool]:
         """Propose the largest of the boxes, drawn in after a rejection; False if all are below the least."""
         aim = self.plan.aim * self.allowed
         polish = self._maximum_box() if self.few else None

@@ -9,23 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from lime_guarantee.arrays import BoolArray, FloatArray
+from lime_guarantee.box import Box
 from lime_guarantee.engine import bounds
 from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
+from lime_guarantee.errors import InvalidInputError
 
 CertifierName = Literal["anytime", "zero-failure"]
 
-LONG_TEST = 2_000
+LONG_TEST, LOOK = 2_000, 4
+"""A test of more draws than that looks at this part of them first, and so does a test of nested shapes."""
+
 CLEARLY_BAD = 1e-3
-"""A test of more draws than that looks at a quarter of them first, and turns a box down if so many failures
-would be rarer than this at the asked purity."""
+"""After that look a shape is turned down if so many failures would be rarer than this at the asked purity."""
 
 PATIENCE = 8
-"""The anytime test gives up when it would take this many times the draws of a box without a failure."""
+"""The anytime test gives up when it would take this many times the draws of a shape without a failure."""
+
+WORTH = 4.0
+"""What a nested shape may cost more than a smaller one, in that unit, for every unit of log volume."""
 
 
 class Shape(Protocol):
@@ -40,6 +47,27 @@ class Shape(Protocol):
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Which of the points lie in the shape."""
+
+
+Nested = tuple[Box, ...]
+"""Boxes of which each holds the next: they are put to the test together, on the same draws."""
+
+Proposal = Shape | Nested
+
+
+def shapes_of(proposal: Proposal) -> tuple[Shape, ...]:
+    """The shapes of a proposal.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are several, and any does not hold the next: a draw would then tell nothing about that.
+    """
+    if not isinstance(proposal, tuple):
+        return (proposal,)
+    if not proposal or not all(outer.holds(inner) for outer, inner in pairwise(proposal)):
+        raise InvalidInputError("search: of several boxes proposed together each must hold the next.")
+    return proposal
 
 
 class ErrorBudget:
@@ -99,10 +127,22 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One proposal put to the test: what was drawn in it, and the certificate if it was accepted."""
+    """One proposal put to the test: what was drawn in it, and what was accepted.
+
+    Parameters
+    ----------
+    points, faithful : arrays
+        What was drawn, in the order in which it was drawn.
+    drawn : tuple of int
+        How many of the points were drawn in each of the nested shapes, the largest one's first.
+    shape, certificate
+        The shape that was accepted, and why; None if there is none.
+    """
 
     points: FloatArray
     faithful: BoolArray
+    drawn: tuple[int, ...]
+    shape: Shape | None
     certificate: Certificate | None
 
     @property
@@ -126,24 +166,27 @@ class Certifier:
     rng: np.random.Generator
     name: CertifierName = "anytime"
 
-    def attempt(self, shape: Shape) -> Attempt:
-        """Put a shape to the test, at the budget's next level."""
-        level = self.budget.next_level()
-        points, faithful, lower = TESTS[self.name](self, shape, level)
-        certificate = None
-        if lower is not None:
+    def attempt(self, proposal: Proposal) -> Attempt:
+        """Put a shape, or nested ones together, to the test, at the budget's next level."""
+        shapes = shapes_of(proposal)
+        evidence = Evidence(self, shapes)
+        verdict = TESTS[self.name](evidence, self.budget.next_level())
+        points, faithful = evidence.all_drawn()
+        shape = certificate = None
+        if verdict is not None:
             self.oracle.reask(points, faithful)
+            shape = shapes[verdict.place]
             certificate = Certificate(
                 certifier=self.name,
                 purity=self.purity,
                 confidence=self.budget.confidence,
                 attempts=self.budget.attempts,
-                level=level,
-                draws=int(faithful.size),
-                failures=int(np.sum(~faithful)),
-                purity_lower_bound=lower,
+                level=verdict.level,
+                draws=evidence.draws[verdict.place],
+                failures=evidence.failures[verdict.place],
+                purity_lower_bound=max(self.purity, verdict.lower_bound),
             )
-        return Attempt(points, faithful, certificate)
+        return Attempt(points, faithful, tuple(evidence.drawn), shape, certificate)
 
     def draw(self, shape: Shape, count: int) -> tuple[FloatArray, BoolArray]:
         """Fresh points in the shape, and whether each is faithful."""
@@ -152,50 +195,108 @@ class Certifier:
         return points, self.oracle.evaluate(points)
 
 
-TestResult = tuple[FloatArray, BoolArray, float | None]
-"""The points drawn, which are faithful, and, if the test accepts, a lower bound on the purity."""
+class Evidence:
+    """What has been drawn in nested shapes, the largest one first, and how often each of them failed.
+
+    A draw in a shape that falls into a smaller one is a draw in that one, too: given that it does, it is
+    uniform there.
+    """
+
+    def __init__(self, certifier: Certifier, shapes: tuple[Shape, ...]) -> None:
+        self.certifier = certifier
+        self.shapes = shapes
+        self.drawn = [0] * len(shapes)
+        self.draws = [0] * len(shapes)
+        self.failures = [0] * len(shapes)
+        self._batches: list[tuple[FloatArray, BoolArray]] = []
+
+    def draw(self, place: int, count: int) -> None:
+        """Draw in one of the shapes; larger ones learn nothing from it."""
+        points, faithful = self.certifier.draw(self.shapes[place], count)
+        self._batches.append((points, faithful))
+        self.drawn[place] += count
+        for i in range(place, len(self.shapes)):
+            inside = self.shapes[i].contains(points) if i > place else np.ones(count, dtype=np.bool_)
+            self.draws[i] += int(inside.sum())
+            self.failures[i] += int(np.sum(inside & ~faithful))
+
+    def all_drawn(self) -> tuple[FloatArray, BoolArray]:
+        """All points, and which of them are faithful."""
+        return (
+            np.concatenate([points for points, _ in self._batches]),
+            np.concatenate([faithful for _, faithful in self._batches]),
+        )
 
 
-def zero_failure_test(certifier: Certifier, shape: Shape, level: float) -> TestResult:
-    """The paper's test: a number of draws fixed beforehand, all of them faithful."""
-    draws = bounds.draws_without_failure(certifier.purity, level)
-    points, faithful = certifier.draw(shape, draws)
-    if not faithful.all():
-        return points, faithful, None
-    return points, faithful, max(certifier.purity, bounds.exact_lower_bound(draws, 0, level))
+@dataclass(frozen=True)
+class Verdict:
+    """The nested shape that a test accepts, the level at which it does, and a lower bound on its purity."""
+
+    place: int
+    level: float
+    lower_bound: float
 
 
-def anytime_test(certifier: Certifier, shape: Shape, level: float) -> TestResult:
-    """Draw in batches until the evidence suffices or is no longer worth waiting for."""
-    purity = certifier.purity
+def zero_failure_test(evidence: Evidence, level: float) -> Verdict | None:
+    """The paper's test: a number of draws fixed beforehand, all of them faithful.
+
+    Of nested shapes it tests the smallest alone, which is the least likely to fail.
+    """
+    draws = bounds.draws_without_failure(evidence.certifier.purity, level)
+    evidence.draw(len(evidence.shapes) - 1, draws)
+    if evidence.failures[-1]:
+        return None
+    return Verdict(len(evidence.shapes) - 1, level, bounds.exact_lower_bound(draws, 0, level))
+
+
+def anytime_test(evidence: Evidence, level: float) -> Verdict | None:
+    """Draw in batches until the evidence suffices or is no longer worth waiting for.
+
+    Nested shapes share the level: each is tested at its part of it. They were chosen before anything was
+    drawn, so the probability that any of them is ever accepted wrongly is at most the level, whatever
+    draws they share, and whichever is gone for.
+    """
+    purity, oracle = evidence.certifier.purity, evidence.certifier.oracle
+    nested = len(evidence.shapes) > 1
+    level /= len(evidence.shapes)
     first = draws_to_accept(0, 0, purity, level)
-    batches = []
-    if first > LONG_TEST:
-        points, faithful = certifier.draw(shape, first // 4)
-        if bounds.surprise(faithful.size, int(np.sum(~faithful)), purity) < CLEARLY_BAD:
-            return points, faithful, None
-        batches.append((points, faithful))
-    batches.append(certifier.draw(shape, first - sum(len(drawn) for drawn, _ in batches)))
+    look = first // LOOK if nested or first > LONG_TEST else first
+    evidence.draw(0, look)
+    if not nested and look < first:
+        if bounds.surprise(look, evidence.failures[0], purity) < CLEARLY_BAD:
+            return None
+        evidence.draw(0, first - look)
+    place = 0
     while True:
-        points = np.concatenate([batch[0] for batch in batches])
-        faithful = np.concatenate([batch[1] for batch in batches])
-        draws, failures = int(faithful.size), int(np.sum(~faithful))
-        if bounds.reaches(bounds.log_evidence(draws, failures, purity), level):
-            lower = bounds.anytime_lower_bound(draws, failures, level)
-            return points, faithful, max(purity, lower)  # the bound is found to nine digits from below
-        more = _next_batch(draws, failures, purity, level)
-        if draws + more > PATIENCE * first:
-            return points, faithful, None
-        if certifier.oracle.remaining is not None:  # fewer may do, if none of them fails
-            least = draws_to_accept(draws, failures, purity, level)
-            more = max(least, min(more, certifier.oracle.remaining - REASKED_ROWS))
-        batches.append(certifier.draw(shape, more))
+        more = [
+            _more(*counts, purity, level) for counts in zip(evidence.draws, evidence.failures, strict=True)
+        ]
+        hopeful = [i for i in range(place, len(more)) if evidence.draws[i] + more[i] <= PATIENCE * first]
+        if not hopeful:
+            return None
+        place = min(hopeful, key=lambda i: more[i] - WORTH * first * evidence.shapes[i].log_volume)
+        draws, failures, count = evidence.draws[place], evidence.failures[place], more[place]
+        if count == 0:
+            return Verdict(place, level, bounds.anytime_lower_bound(draws, failures, level))
+        at_least = draws_to_accept(draws, failures, purity, level)
+        if nested:  # by then, another one may be better
+            count = at_least
+        if oracle.remaining is not None:  # fewer may do, if none of them fails
+            count = max(at_least, min(count, oracle.remaining - REASKED_ROWS))
+        evidence.draw(place, count)
 
 
-TESTS: dict[str, Callable[[Certifier, Shape, float], TestResult]] = {
+TESTS: dict[str, Callable[[Evidence, float], Verdict | None]] = {
     "anytime": anytime_test,
     "zero-failure": zero_failure_test,
 }
+
+
+def _more(draws: int, failures: int, purity: float, level: float) -> int:
+    """How many more draws the anytime test will probably take; none if it accepts already."""
+    if bounds.reaches(bounds.log_evidence(draws, failures, purity), level):
+        return 0
+    return _next_batch(draws, failures, purity, level)
 
 
 def draws_to_accept(draws: int, failures: int, purity: float, level: float) -> int:
@@ -209,7 +310,7 @@ def _next_batch(draws: int, failures: int, purity: float, level: float) -> int:
     Nothing of the guarantee hangs on this: the evidence may be looked at at any time.
     """
     at_least = draws_to_accept(draws, failures, purity, level)
-    rate = failures / draws
+    rate = failures / max(draws, 1)
     if rate * (draws + at_least) <= failures + 1:  # a failure or none to come
         return at_least
     return _least(

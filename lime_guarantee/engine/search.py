@@ -14,14 +14,15 @@ import numpy as np
 
 from lime_guarantee.arrays import FloatArray, IntArray
 from lime_guarantee.box import Box
-from lime_guarantee.engine.certify import Attempt, Shape
+from lime_guarantee.engine.certify import Attempt, Proposal, Shape
 from lime_guarantee.engine.oracle import Oracle
 
 Effort = Literal["low", "normal", "high"]
 """How much a search spends."""
 
-Proposals = Generator[Shape, Attempt, None]
-"""Yields shapes that hold the instance; is sent the attempt on each; ends when it has no more to propose."""
+Proposals = Generator[Proposal, Attempt, None]
+"""Yields shapes that hold the instance, one at a time or several nested ones; is sent the attempt on them;
+ends when it has no more to propose."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -82,6 +82,7 @@ class Steering:
         # Both sides of a rigid axis stay where they are.
         self.rigid = np.zeros(2 * self.dims, dtype=np.bool_) if rigid is None else rigid
         self.single = self.edge.copy()  # how far each side goes when it moves alone
+        self.failed_at = self.edge.copy()  # where it then first failed
         self._before: FloatArray | None = None  # the extents of the round before, to go back to
         self._found = np.zeros(2 * self.dims)  # failures seen in the slabs
         self._expected = np.zeros(2 * self.dims)  # failures there, if all of the box failed alike
@@ -117,6 +118,8 @@ class Steering:
             if good.all():
                 continue
             first = int(np.argmin(good))
+            if np.sum(~good) > 1:  # one failure may be a speck
+                self.failed_at[side] = far[first]
             if self.cells[side]:
                 self.extent[side] = far[first] - 0.5
             else:

@@ -1,0 +1,211 @@
+"""The kernel of the optimistic search: a pure function of contiguous arrays, with a slow twin in tests.
+
+Boxes are closed. A node is all boxes between an inner and an outer one; both hold the anchor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lime_guarantee.arrays import FloatArray, IntArray
+from lime_guarantee.engine.jit import kernel
+
+SOLVED, EMPTY = -1, -2
+
+CLOSE = 0.005
+"""A box whose log volume is within this of the best possible one will do."""
+
+NEARLY_DONE = 0.7
+"""How much a node gains in promise, in log volume, when the failures it must decide on fall to 1/e."""
+
+
+@kernel
+def _volume(lower: FloatArray, upper: FloatArray, unit: FloatArray, whole: FloatArray) -> float:
+    """The volume of a box, as a share of the domain's."""
+    volume = 1.0
+    for d in range(lower.size):
+        volume *= (upper[d] - lower[d] + unit[d]) / whole[d]
+    return volume
+
+
+@kernel
+def _kept(value: float, low: float, high: float, anchor: float, unit: float) -> float:
+    """The share of a width that a cut leaves which puts the value just outside."""
+    width = value - low if value > anchor else high - value
+    return width / (high - low + unit)
+
+
+@kernel
+def _cut(lower: FloatArray, upper: FloatArray, axis: int, value: float, anchor: float, unit: float) -> None:
+    """Move one side of a box in, so that the value lies just outside."""
+    if value > anchor:
+        upper[axis] = value - 1.0 if unit > 0.0 else np.nextafter(value, -np.inf)
+    else:
+        lower[axis] = value + 1.0 if unit > 0.0 else np.nextafter(value, np.inf)
+
+
+@kernel
+def _look(
+    failures: FloatArray,
+    weight: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    inner_low: FloatArray,
+    inner_high: FloatArray,
+    anchor: FloatArray,
+    unit: FloatArray,
+    whole: FloatArray,
+    aim: float,
+    best_cut: FloatArray,
+    undecided: IntArray,
+) -> tuple[int, float, int]:
+    """What is to be done with a node.
+
+    Returns the failure to be decided on next, the one whose best cut costs most; or `SOLVED` if the outer box
+    will do as it is, or `EMPTY` if none of the node's boxes will. Then a volume that none of them exceeds:
+    of the failures that cost most to cut off, no more can stay than the aim allows. And how many failures
+    there are to decide on.
+    """
+    count, dims = failures.shape
+    volume = _volume(lower, upper, unit, whole)
+    allowed = aim * volume
+    total, must_stay, found = 0.0, 0.0, 0
+    for k in range(count):
+        inside = True
+        stays = True
+        best = 0.0
+        for d in range(dims):
+            value = failures[k, d]
+            if value < lower[d] or value > upper[d]:
+                inside = False
+                break
+            if value < inner_low[d] or value > inner_high[d]:
+                stays = False
+                best = max(best, _kept(value, lower[d], upper[d], anchor[d], unit[d]))
+        if not inside:
+            continue
+        total += weight[k]
+        if stays:
+            must_stay += weight[k]
+        else:
+            best_cut[found], undecided[found] = best, k
+            found += 1
+    if total <= allowed:
+        return SOLVED, volume, found
+    if must_stay > allowed:
+        return EMPTY, 0.0, found
+    order = np.argsort(best_cut[:found])
+    staying = must_stay
+    for i in range(found):
+        staying += weight[undecided[order[i]]]
+        if staying > allowed:
+            return undecided[order[0]], volume * best_cut[order[i]], found
+    return undecided[order[0]], volume, found
+
+
+@kernel
+def largest_box(
+    failures: FloatArray,
+    weight: FloatArray,
+    anchor: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    unit: FloatArray,
+    whole: FloatArray,
+    aim: float,
+    max_nodes: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Find a large box that holds the anchor and failures of no more weight than `aim` times its volume.
+
+    Branch and bound. A node is split at one failure: each child cuts it off along one axis, and holds it
+    along the axes of the children before; the last child holds it along all axes, so that it stays. No box is
+    met twice. From a first, greedy solution on, the most promising node is split next, until `max_nodes`
+    have been or no node can be better by more than `CLOSE`.
+
+    Parameters
+    ----------
+    failures : (K, D) array
+    weight : (K,) array, the volume that each failure stands for, as a share of the domain's
+    anchor : (D,) array
+    lower, upper : (D,) arrays, the bounds of the largest box there may be
+    unit, whole : (D,) arrays, see `Box`, and the widths of the domain
+    aim : float
+    max_nodes : int
+
+    Returns
+    -------
+    lower, upper : bounds of the best box found
+    """
+    count, dims = failures.shape
+    best_cut, undecided = np.empty(count), np.empty(count, dtype=np.int64)
+    best_lower, best_upper = lower.copy(), upper.copy()
+    while True:
+        k, _, _ = _look(
+            failures, weight, best_lower, best_upper, anchor, anchor,
+            anchor, unit, whole, aim, best_cut, undecided,
+        )  # fmt: skip
+        if k < 0:
+            break
+        axis, kept = 0, -1.0
+        for d in range(dims):
+            value = failures[k, d]
+            if value != anchor[d]:
+                share = _kept(value, best_lower[d], best_upper[d], anchor[d], unit[d])
+                if share > kept:
+                    axis, kept = d, share
+        _cut(best_lower, best_upper, axis, failures[k, axis], anchor[axis], unit[axis])
+    best = 0.0 if k == EMPTY else _volume(best_lower, best_upper, unit, whole)
+
+    size = max_nodes * (dims + 1) + 1
+    outer_low, outer_high = np.empty((size, dims)), np.empty((size, dims))
+    inner_low, inner_high = np.empty((size, dims)), np.empty((size, dims))
+    bound, promise = np.empty(size), np.empty(size)
+    split = np.empty(size, dtype=np.int64)
+    outer_low[0], outer_high[0], inner_low[0], inner_high[0] = lower, upper, anchor, anchor
+    split[0], bound[0], _ = _look(
+        failures, weight, lower, upper, anchor, anchor, anchor, unit, whole, aim, best_cut, undecided
+    )
+    promise[0] = 0.0
+    nodes = 1 if split[0] >= 0 else 0
+    shares, enough = np.empty(dims), np.exp(CLOSE)
+    for _ in range(max_nodes):
+        node, top = -1, -np.inf
+        for n in range(nodes):
+            if bound[n] > enough * best and promise[n] > top:
+                node, top = n, promise[n]
+        if node < 0:
+            break
+        bound[node] = 0.0
+        k = split[node]
+        for d in range(dims):
+            value = failures[k, d]
+            shares[d] = -1.0
+            if value < inner_low[node, d] or value > inner_high[node, d]:
+                shares[d] = _kept(value, outer_low[node, d], outer_high[node, d], anchor[d], unit[d])
+        axes = np.argsort(-shares)
+        for place in range(dims + 1):
+            child = nodes
+            outer_low[child], outer_high[child] = outer_low[node], outer_high[node]
+            inner_low[child], inner_high[child] = inner_low[node], inner_high[node]
+            if place < dims:
+                axis = axes[place]
+                if shares[axis] < 0.0:
+                    continue
+                _cut(outer_low[child], outer_high[child], axis, failures[k, axis], anchor[axis], unit[axis])
+            for before in range(place):
+                d = axes[before]
+                inner_low[child, d] = min(inner_low[child, d], failures[k, d])
+                inner_high[child, d] = max(inner_high[child, d], failures[k, d])
+            split[child], bound[child], left = _look(
+                failures, weight, outer_low[child], outer_high[child], inner_low[child], inner_high[child],
+                anchor, unit, whole, aim, best_cut, undecided,
+            )  # fmt: skip
+            if bound[child] <= best:
+                continue
+            if split[child] == SOLVED:
+                best = bound[child]
+                best_lower, best_upper = outer_low[child].copy(), outer_high[child].copy()
+            elif split[child] >= 0:
+                promise[child] = np.log(bound[child]) - NEARLY_DONE * np.log(left)
+                nodes += 1
+    return best_lower, best_upper
