@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
@@ -299,11 +300,13 @@ def _more(draws: int, failures: int, purity: float, level: float) -> int:
     return _next_batch(draws, failures, purity, level)
 
 
+@lru_cache
 def draws_to_accept(draws: int, failures: int, purity: float, level: float) -> int:
     """How many more draws the anytime test needs if none of them fails."""
     return _least(lambda more: bounds.reaches(bounds.log_evidence(draws + more, failures, purity), level))
 
 
+@lru_cache
 def _next_batch(draws: int, failures: int, purity: float, level: float) -> int:
     """A batch after which the test will probably accept, if the failing rate stays what it seems.
 

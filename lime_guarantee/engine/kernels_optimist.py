@@ -20,6 +20,22 @@ NEARLY_DONE = 0.7
 
 
 @kernel
+def densities(points: FloatArray, lower: FloatArray, upper: FloatArray, density: FloatArray) -> FloatArray:
+    """The density at every point: the sum over the boxes, whose bounds are (B, D) arrays, that hold it."""
+    found = np.zeros(points.shape[0])
+    for i in range(points.shape[0]):
+        for b in range(lower.shape[0]):
+            inside = True
+            for d in range(points.shape[1]):
+                if points[i, d] < lower[b, d] or points[i, d] > upper[b, d]:
+                    inside = False
+                    break
+            if inside:
+                found[i] += density[b]
+    return found
+
+
+@kernel
 def _volume(lower: FloatArray, upper: FloatArray, unit: FloatArray, whole: FloatArray) -> float:
     """The volume of a box, as a share of the domain's."""
     volume = 1.0

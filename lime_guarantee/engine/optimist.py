@@ -19,7 +19,7 @@ import numpy as np
 from lime_guarantee.arrays import BoolArray, FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.certify import Attempt
-from lime_guarantee.engine.kernels_optimist import largest_box
+from lime_guarantee.engine.kernels_optimist import densities, largest_box
 from lime_guarantee.engine.search import Effort, Task
 from lime_guarantee.engine.steering import Steering
 
@@ -80,7 +80,7 @@ class Optimist:
         self.enough = int(np.ceil(self.plan.held / (1.0 - task.purity)))
         self.reach = steering.box(steering.failed_at)
         self.seen: list[tuple[FloatArray, BoolArray]] = []
-        self._drawn: list[tuple[Box, float]] = []  # every box drawn in, and the density of the draws
+        self._drawn: list[tuple[FloatArray, FloatArray, float]] = []  # bounds, and the density of the draws
         self._failures = np.empty((0, task.instance.size))
         self._density = np.empty(0)  # of all draws, at the failures
         self._draw([steering.box(scale * steering.extent) for scale in SCALES], SCALE_DRAWS)
@@ -91,15 +91,13 @@ class Optimist:
             return
         times = self.task.domain.log_volume - box.log_volume
         density = len(points) * float(np.exp(min(times, LARGEST_EXPONENT)))
-        self._drawn.append((box, density))
+        self._drawn.append((box.lower, box.upper, density))
         self.seen.append((points, faithful))
         self._density[box.contains(self._failures)] += density
         new = points[~faithful]
+        lower, upper, dense = (np.array(column) for column in zip(*self._drawn, strict=True))
         self._failures = np.concatenate([self._failures, new])
-        there = np.zeros(len(new))
-        for earlier, dense in self._drawn if len(new) else ():
-            there[earlier.contains(new)] += dense
-        self._density = np.concatenate([self._density, there])
+        self._density = np.concatenate([self._density, densities(new, lower, upper, dense)])
 
     def note_attempt(self, boxes: tuple[Box, ...], attempt: Attempt) -> None:
         """Take note of what was drawn when these boxes were put to the test."""
@@ -135,14 +133,15 @@ class Optimist:
 
     def settle(self, rounds: int) -> bool:
         """Try the largest box until one holds; False if none does."""
-        count = FIRST
+        box, count = self.largest(self.aim, self.reach), FIRST
         for _ in range(rounds):
-            box = self.largest(self.aim, self.reach)
             self.task.report("growing", box)
-            if np.mean(~self._draw([box], count)) <= self.aim:
-                if count >= self.enough:
-                    return True
+            if np.mean(~self._draw([box], count)) > self.aim:
+                box = self.largest(self.aim, self.reach)
+            elif count < self.enough:
                 count = min(2 * count, self.enough)
+            else:
+                return True
         return False
 
     def nested(self) -> tuple[Box, ...]:
