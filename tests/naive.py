@@ -130,3 +130,34 @@ def best_cut_score(failures, instance, extent, unit, caution, least):
             cost = max(math.log(width / (width - (extent[side] - moved))), 0.02)
             best = max(best, (-math.log(1 - share) - cost) / cost)
     return best
+
+
+def largest_box_volume(failures, weight, anchor, lower, upper, unit, whole, aim):
+    """The largest volume of a box around the anchor that holds little of the failures' weight.
+
+    All boxes are tried whose sides are at the edge or just before a failure.
+    """
+
+    def places(axis, edge, sign):
+        step = 1.0 if unit[axis] else 1e-12
+        before = [v - sign * step for v in failures[:, axis] if sign * (v - anchor[axis]) > 0]
+        inside = [v for v in before if sign * (v - anchor[axis]) >= 0 and sign * (edge - v) >= 0]
+        return [edge, *inside]
+
+    best = 0.0
+    lows = itertools.product(*[places(d, lower[d], -1) for d in range(len(anchor))])
+    for low in lows:
+        for high in itertools.product(*[places(d, upper[d], 1) for d in range(len(anchor))]):
+            volume = math.prod((np.array(high) - np.array(low) + unit) / whole)
+            if volume > best and weight[points_inside(failures, low, high)].sum() <= aim * volume:
+                best = volume
+    return best
+
+
+def density(point, boxes):
+    """How many draws there are in a unit of volume: of every box that holds the point, draws over volume."""
+    return sum(
+        count / np.prod(upper - lower)
+        for lower, upper, count in boxes
+        if np.all((lower <= point) & (point <= upper))
+    )

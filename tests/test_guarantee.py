@@ -7,7 +7,8 @@ from scipy import stats
 
 from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
 from lime_guarantee.box import Box
-from lime_guarantee.engine import certify
+from lime_guarantee.engine import balanced, certify
+from lime_guarantee.engine.optimist import Optimist
 from lime_guarantee.engine.oracle import Oracle
 
 PURITY, CONFIDENCE = 0.9, 0.9
@@ -49,6 +50,18 @@ def test_balanced_keeps_the_promise(name, certifier):
 
 
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+@pytest.mark.parametrize("name", ["disc", "l1 ball", "stripes", "two boxes", "cells"])
+def test_the_optimist_keeps_the_promise(name, certifier, monkeypatch):
+    """At this purity the balanced search would not begin as one."""
+    monkeypatch.setattr(balanced, "RARE", 1.0)
+    proposed = []
+    nested = Optimist.nested
+    monkeypatch.setattr(Optimist, "nested", lambda self: proposed.append(nested(self)) or proposed[-1])
+    assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Balanced("low")))
+    assert len(proposed) >= 0.5 * FEWEST
+
+
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_divide_keeps_the_promise(name, certifier):
     assert_promise_kept(
@@ -76,12 +89,13 @@ def test_a_certifier_that_reuses_the_points_of_the_search_is_caught(monkeypatch)
         seen.append((points, answer))
         return answer
 
-    def reusing_test(certifier, shape, level):
+    def reusing_test(evidence, level):
+        (shape,) = evidence.shapes
         points = np.concatenate([p for p, _ in seen if p.shape[1] == shape.lower.size])
         faithful = np.concatenate([a for p, a in seen if p.shape[1] == shape.lower.size])
         inside = shape.contains(points)
-        points, faithful = points[inside], faithful[inside]
-        return points, faithful, PURITY if faithful.all() else None
+        evidence._batches.append((points[inside], faithful[inside]))
+        return certify.Verdict(0, level, PURITY) if faithful[inside].all() else None
 
     monkeypatch.setattr(Oracle, "evaluate", remembering)
     monkeypatch.setitem(certify.TESTS, "anytime", reusing_test)
@@ -129,8 +143,7 @@ def accepted_share(name, level, runs=2_000):
         oracle = Oracle(lambda X: X[:, 0] < PURITY, domain)
         budget = certify.ErrorBudget(CONFIDENCE)
         certifier = certify.Certifier(oracle, PURITY, budget, np.random.default_rng(child), name)
-        _, _, lower = certify.TESTS[name](certifier, box, level)
-        accepted += lower is not None
+        accepted += certify.TESTS[name](certify.Evidence(certifier, (box,)), level) is not None
     return accepted / runs, stats.binom.ppf(0.999, runs, level) / runs
 
 

@@ -188,7 +188,11 @@ class _Run:
 
         Out of budget, it proposes what it has.
         """
-        optimist = Optimist(self.task, self.effort, self.steering, self._leave_reserve)
+
+        def spend(count: int) -> None:
+            self._leave_reserve(count, certificates=1.4)
+
+        optimist = Optimist(self.task, self.effort, self.steering, spend)
         try:
             ready = optimist.settle(ROUNDS + ROUNDS_AN_AXIS * self.dims)
         except _OutOfBudget:

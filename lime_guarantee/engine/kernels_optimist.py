@@ -110,13 +110,20 @@ def _look(
         return SOLVED, volume, found
     if must_stay > allowed:
         return EMPTY, 0.0, found
-    order = np.argsort(best_cut[:found])
-    staying = must_stay
-    for i in range(found):
-        staying += weight[undecided[order[i]]]
-        if staying > allowed:
-            return undecided[order[0]], volume * best_cut[order[i]], found
-    return undecided[order[0]], volume, found
+    split, bound = -1, volume
+    while must_stay <= allowed:  # one by one, the failures that cost most to cut off stay
+        worst = -1
+        for i in range(found):
+            if best_cut[i] >= 0.0 and (worst < 0 or best_cut[i] < best_cut[worst]):
+                worst = i
+        if worst < 0:  # none is left: it was rounding that made them too many
+            break
+        if split < 0:
+            split = undecided[worst]
+        bound = volume * best_cut[worst]
+        must_stay += weight[undecided[worst]]
+        best_cut[worst] = -1.0
+    return split, bound, found
 
 
 @kernel
@@ -153,6 +160,8 @@ def largest_box(
     lower, upper : bounds of the best box found
     """
     count, dims = failures.shape
+    anchor, unit, whole = anchor.copy(), unit.copy(), whole.copy()  # of one type, so compiled once
+    lower, upper = lower.copy(), upper.copy()
     best_cut, undecided = np.empty(count), np.empty(count, dtype=np.int64)
     best_lower, best_upper = lower.copy(), upper.copy()
     while True:
@@ -183,7 +192,8 @@ def largest_box(
     )
     promise[0] = 0.0
     nodes = 1 if split[0] >= 0 else 0
-    shares, enough = np.empty(dims), np.exp(CLOSE)
+    axes, shares = np.empty(dims, dtype=np.int64), np.empty(dims)
+    enough = np.exp(CLOSE)
     for _ in range(max_nodes):
         node, top = -1, -np.inf
         for n in range(nodes):
@@ -195,10 +205,14 @@ def largest_box(
         k = split[node]
         for d in range(dims):
             value = failures[k, d]
-            shares[d] = -1.0
+            share = -1.0
             if value < inner_low[node, d] or value > inner_high[node, d]:
-                shares[d] = _kept(value, outer_low[node, d], outer_high[node, d], anchor[d], unit[d])
-        axes = np.argsort(-shares)
+                share = _kept(value, outer_low[node, d], outer_high[node, d], anchor[d], unit[d])
+            place = d
+            while place > 0 and shares[axes[place - 1]] < share:
+                axes[place] = axes[place - 1]
+                place -= 1
+            axes[place], shares[d] = d, share
         for place in range(dims + 1):
             child = nodes
             outer_low[child], outer_high[child] = outer_low[node], outer_high[node]
