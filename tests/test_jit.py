@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 pytestmark = pytest.mark.compiled
 
-# A disc, so that every kernel is needed.
+# A ball, so that every kernel is needed.
 PROBLEM = """
 import numpy as np
 from lime_guarantee import Domain, find_region
@@ -21,7 +21,8 @@ from lime_guarantee.engine import kernels
 def solve():
     def faithful(X):
         return (X**2).sum(axis=1) < 1
-    return find_region(faithful, [0.1, 0.2], Domain.from_bounds([-2, -2], [2, 2]), random_state=0).to_json()
+    domain = Domain.from_bounds([-2] * 3, [2] * 3)
+    return find_region(faithful, [0.1, 0.2, 0], domain, random_state=0).to_json()
 """
 
 
@@ -63,6 +64,7 @@ def test_two_processes_compile_at_once(tmp_path):
     assert '"certified"' in first
     assert first == second
     assert list(tmp_path.rglob("kernels.max_box*.nbi"))
+    assert list(tmp_path.rglob("kernels_optimist.largest_box*.nbi"))
 
 
 def test_two_threads_compile_at_once(tmp_path):
@@ -84,6 +86,7 @@ with ThreadPoolExecutor(2) as pool:
     assert '"certified"' in first
     assert first == second
     assert list(tmp_path.rglob("kernels.max_box*.nbi"))
+    assert list(tmp_path.rglob("kernels_optimist.largest_box*.nbi"))
 
 
 @pytest.fixture

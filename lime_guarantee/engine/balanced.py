@@ -9,6 +9,9 @@ fail more than the others are moved in, and sides that alone hold the failures a
 share somewhat above the allowed one is kept up all the while, because failures are the signal. When the box
 has stopped growing, that share is lowered round by round; at last the box is drawn in to what can be
 certified.
+
+With few features the search first tries the largest box that nothing seen speaks against (`Optimist`); only
+where that does not settle are the sides steered.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ import numpy as np
 from lime_guarantee.arrays import BoolArray, FloatArray
 from lime_guarantee.box import Box
 from lime_guarantee.engine.certify import Attempt
+from lime_guarantee.engine.kernels import expand_box, points_inside
 from lime_guarantee.engine.kernels_optimist import densities, largest_box
+from lime_guarantee.engine.max_box import NO_PRIORITY
 from lime_guarantee.engine.search import Effort, Task
 from lime_guarantee.engine.steering import Steering
 
@@ -118,8 +120,9 @@ class Optimist:
         """The largest box, within another one, in which failures stand for no more than this share."""
         domain = self.task.domain
         inside = within.contains(self._failures)
+        failures = np.ascontiguousarray(self._failures[inside])
         lower, upper = largest_box(
-            np.ascontiguousarray(self._failures[inside]),
+            failures,
             1.0 / self._density[inside],
             self.task.instance,
             within.lower,
@@ -128,6 +131,10 @@ class Optimist:
             domain.width,
             aim,
             self.plan.nodes,
+        )
+        outside = failures[~points_inside(failures, lower, upper)]
+        lower, upper = expand_box(  # sides may have been cut for failures that another side keeps out
+            outside, lower, upper, within.lower, within.upper, domain.unit, NO_PRIORITY
         )
         return Box(lower, upper, domain.unit)
 
