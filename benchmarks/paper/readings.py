@@ -7,7 +7,6 @@ are not scaled to the samples; other draws of the clusters, and clusters that li
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +19,12 @@ from benchmarks.paper.subjects import CLUSTER_READINGS, READINGS
 DATASETS = ("boston", "iris", "diabetes", "wine")
 """Cancer is too dear for this."""
 
-MOST_POINTS = 6
 UNSURE = 0.6
 """Below this confidence of the model, a point lies at the decision boundary."""
 
 
 def jobs(plan: Plan) -> list[Job]:
     """Divide under every reading; a tree does not care how a logistic regression is scaled."""
-    plan = replace(plan, points=min(plan.points, MOST_POINTS))
     found: list[Job] = []
     cases = [(DATASETS, reading) for reading in READINGS]
     for names, reading in cases + [(SYNTHETIC, reading) for reading in CLUSTER_READINGS]:
