@@ -208,7 +208,7 @@ def _best_certified(
             if not shapes[-1].contains(anchor[np.newaxis])[0]:
                 raise InvalidInputError(f"search: {searcher.name!r} proposed a box without the instance.")
             attempt = certifier.attempt(proposal)
-            shape = attempt.shape or shapes[0]
+            shape = shapes[0] if attempt.shape is None else attempt.shape
             larger = best is None or shape.log_volume > best[0].log_volume
             if attempt.certificate and larger and _has_room(shape, domain):
                 best = shape, attempt.certificate

@@ -153,6 +153,13 @@ def test_a_region_is_the_box_that_was_accepted():
     assert region.log10_volume == pytest.approx(np.log10(0.5))
 
 
+def test_a_test_of_few_draws_looks_at_one_at_least():
+    judge = certifier(lambda X: X[:, 0] < 0.55, 0, purity=0.05, confidence=0.05)
+    attempt = judge.attempt(HALVES)
+    assert attempt.accepted
+    assert 1 <= len(attempt.points) < 10
+
+
 def test_with_few_evaluations_left_no_more_are_made():
     for limit in range(40, 400, 20):
         region = find_region(
