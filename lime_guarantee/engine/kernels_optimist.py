@@ -127,6 +127,81 @@ def _look(
 
 
 @kernel
+def _cut_greedily(
+    failures: FloatArray,
+    weight: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    inner_low: FloatArray,
+    inner_high: FloatArray,
+    anchor: FloatArray,
+    unit: FloatArray,
+    whole: FloatArray,
+    aim: float,
+    best_cut: FloatArray,
+    undecided: IntArray,
+) -> float:
+    """Cut the worst failure off where that costs least, until the box will do; returns its volume, or 0."""
+    while True:
+        k, volume, _ = _look(
+            failures, weight, lower, upper, inner_low, inner_high,
+            anchor, unit, whole, aim, best_cut, undecided,
+        )  # fmt: skip
+        if k < 0:
+            return volume
+        axis, kept = 0, -1.0
+        for d in range(anchor.size):
+            value = failures[k, d]
+            if value < inner_low[d] or value > inner_high[d]:
+                share = _kept(value, lower[d], upper[d], anchor[d], unit[d])
+                if share > kept:
+                    axis, kept = d, share
+        _cut(lower, upper, axis, failures[k, axis], anchor[axis], unit[axis])
+
+
+@kernel
+def _widen(
+    failures: FloatArray,
+    weight: FloatArray,
+    best: float,
+    best_lower: FloatArray,
+    best_upper: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    anchor: FloatArray,
+    unit: FloatArray,
+    whole: FloatArray,
+    aim: float,
+    best_cut: FloatArray,
+    undecided: IntArray,
+) -> float:
+    """Open one axis at a time fully and cut the others instead, as long as the box gains; returns its volume.
+
+    The box is changed in place.
+    """
+    dims = anchor.size
+    gained = True
+    while gained:
+        gained = False
+        for d in range(dims):
+            if best_lower[d] == lower[d] and best_upper[d] == upper[d]:
+                continue
+            new_lower, new_upper = best_lower.copy(), best_upper.copy()
+            inner_low, inner_high = anchor.copy(), anchor.copy()
+            new_lower[d] = inner_low[d] = lower[d]
+            new_upper[d] = inner_high[d] = upper[d]
+            volume = _cut_greedily(
+                failures, weight, new_lower, new_upper, inner_low, inner_high,
+                anchor, unit, whole, aim, best_cut, undecided,
+            )  # fmt: skip
+            if volume > np.exp(CLOSE) * best:
+                best, gained = volume, True
+                for axis in range(dims):
+                    best_lower[axis], best_upper[axis] = new_lower[axis], new_upper[axis]
+    return best
+
+
+@kernel
 def largest_box(
     failures: FloatArray,
     weight: FloatArray,
@@ -143,7 +218,7 @@ def largest_box(
     Branch and bound. A node is split at one failure: each child cuts it off along one axis, and holds it
     along the axes of the children before; the last child holds it along all axes, so that it stays. No box is
     met twice. From a first, greedy solution on, the most promising node is split next, until `max_nodes`
-    have been or no node can be better by more than `CLOSE`.
+    have been or no node can be better by more than `CLOSE`. What is found is improved axis by axis.
 
     Parameters
     ----------
@@ -164,22 +239,14 @@ def largest_box(
     lower, upper = lower.copy(), upper.copy()
     best_cut, undecided = np.empty(count), np.empty(count, dtype=np.int64)
     best_lower, best_upper = lower.copy(), upper.copy()
-    while True:
-        k, _, _ = _look(
-            failures, weight, best_lower, best_upper, anchor, anchor,
-            anchor, unit, whole, aim, best_cut, undecided,
-        )  # fmt: skip
-        if k < 0:
-            break
-        axis, kept = 0, -1.0
-        for d in range(dims):
-            value = failures[k, d]
-            if value != anchor[d]:
-                share = _kept(value, best_lower[d], best_upper[d], anchor[d], unit[d])
-                if share > kept:
-                    axis, kept = d, share
-        _cut(best_lower, best_upper, axis, failures[k, axis], anchor[axis], unit[axis])
-    best = 0.0 if k == EMPTY else _volume(best_lower, best_upper, unit, whole)
+    best = _cut_greedily(
+        failures, weight, best_lower, best_upper, anchor, anchor,
+        anchor, unit, whole, aim, best_cut, undecided,
+    )  # fmt: skip
+    best = _widen(
+        failures, weight, best, best_lower, best_upper, lower, upper,
+        anchor, unit, whole, aim, best_cut, undecided,
+    )  # fmt: skip
 
     size = max_nodes * (dims + 1) + 1
     outer_low, outer_high = np.empty((size, dims)), np.empty((size, dims))
@@ -238,4 +305,8 @@ def largest_box(
             elif split[child] >= 0:
                 promise[child] = np.log(bound[child]) - NEARLY_DONE * np.log(left)
                 nodes += 1
+    _widen(
+        failures, weight, best, best_lower, best_upper, lower, upper,
+        anchor, unit, whole, aim, best_cut, undecided,
+    )  # fmt: skip
     return best_lower, best_upper
