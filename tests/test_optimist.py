@@ -66,6 +66,21 @@ def test_within_few_nodes_a_box_without_failures_is_found_all_the_same():
     assert sizes[2] > 1.05 * sizes[0]
 
 
+def test_a_slab_is_found_without_a_search_for_it():
+    """Greedy cuts alone leave less than half of it: they cut along axes that need not be cut at all."""
+    sizes = []
+    for seed in range(8):
+        failures = np.random.default_rng(seed).uniform(-1, 1, (300, 3))
+        failures = np.ascontiguousarray(failures[np.abs(failures[:, 0]) > 0.1])
+        anchor, whole = np.zeros(3), np.full(3, 2.0)
+        low, high = kernels.largest_box(
+            failures, np.ones(len(failures)), anchor, anchor - 1, anchor + 1, np.zeros(3), whole, 0.0, 1
+        )
+        assert not naive.points_inside(failures, low, high).any()
+        sizes.append(np.prod(high - low))
+    assert np.mean(sizes) > 0.75 * (0.2 * 2 * 2)
+
+
 def test_densities_match_their_twin():
     rng = np.random.default_rng(1)
     lower, upper = rng.uniform(0, 0.4, (6, 2)), rng.uniform(0.6, 1, (6, 2))
