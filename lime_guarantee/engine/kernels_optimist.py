@@ -5,10 +5,13 @@ Boxes are closed. A node is all boxes between an inner and an outer one; both ho
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lime_guarantee.arrays import FloatArray, IntArray
 from lime_guarantee.engine.jit import kernel
+from lime_guarantee.engine.kernels import points_inside
 
 SOLVED, EMPTY = -1, -2
 
@@ -19,61 +22,58 @@ NEARLY_DONE = 0.7
 """How much a node gains in promise, in log volume, when the failures it must decide on fall to 1/e."""
 
 
+class _Case(NamedTuple):
+    """What all nodes share; see `largest_box`. The last two are room to work in, as long as the failures."""
+
+    failures: FloatArray
+    weight: FloatArray
+    anchor: FloatArray
+    unit: FloatArray
+    whole: FloatArray
+    aim: float
+    best_cut: FloatArray
+    undecided: IntArray
+
+
 @kernel
 def densities(points: FloatArray, lower: FloatArray, upper: FloatArray, density: FloatArray) -> FloatArray:
     """The density at every point: the sum over the boxes, whose bounds are (B, D) arrays, that hold it."""
     found = np.zeros(points.shape[0])
-    for i in range(points.shape[0]):
-        for b in range(lower.shape[0]):
-            inside = True
-            for d in range(points.shape[1]):
-                if points[i, d] < lower[b, d] or points[i, d] > upper[b, d]:
-                    inside = False
-                    break
-            if inside:
-                found[i] += density[b]
+    for b in range(lower.shape[0]):
+        found += density[b] * points_inside(points, lower[b], upper[b])
     return found
 
 
 @kernel
-def _volume(lower: FloatArray, upper: FloatArray, unit: FloatArray, whole: FloatArray) -> float:
+def _volume(case: _Case, lower: FloatArray, upper: FloatArray) -> float:
     """The volume of a box, as a share of the domain's."""
     volume = 1.0
     for d in range(lower.size):
-        volume *= (upper[d] - lower[d] + unit[d]) / whole[d]
+        volume *= (upper[d] - lower[d] + case.unit[d]) / case.whole[d]
     return volume
 
 
 @kernel
-def _kept(value: float, low: float, high: float, anchor: float, unit: float) -> float:
-    """The share of a width that a cut leaves which puts the value just outside."""
-    width = value - low if value > anchor else high - value
-    return width / (high - low + unit)
+def _kept(case: _Case, k: int, axis: int, lower: FloatArray, upper: FloatArray) -> float:
+    """The share of a box's width along an axis that a cut leaves which puts failure k just outside."""
+    low, high, value = lower[axis], upper[axis], case.failures[k, axis]
+    width = value - low if value > case.anchor[axis] else high - value
+    return width / (high - low + case.unit[axis])
 
 
 @kernel
-def _cut(lower: FloatArray, upper: FloatArray, axis: int, value: float, anchor: float, unit: float) -> None:
-    """Move one side of a box in, so that the value lies just outside."""
-    if value > anchor:
-        upper[axis] = value - 1.0 if unit > 0.0 else np.nextafter(value, -np.inf)
+def _cut(case: _Case, k: int, axis: int, lower: FloatArray, upper: FloatArray) -> None:
+    """Move one side of a box in along an axis, so that failure k lies just outside."""
+    value, cells = case.failures[k, axis], case.unit[axis] > 0.0
+    if value > case.anchor[axis]:
+        upper[axis] = value - 1.0 if cells else np.nextafter(value, -np.inf)
     else:
-        lower[axis] = value + 1.0 if unit > 0.0 else np.nextafter(value, np.inf)
+        lower[axis] = value + 1.0 if cells else np.nextafter(value, np.inf)
 
 
 @kernel
 def _look(
-    failures: FloatArray,
-    weight: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    inner_low: FloatArray,
-    inner_high: FloatArray,
-    anchor: FloatArray,
-    unit: FloatArray,
-    whole: FloatArray,
-    aim: float,
-    best_cut: FloatArray,
-    undecided: IntArray,
+    case: _Case, lower: FloatArray, upper: FloatArray, inner_low: FloatArray, inner_high: FloatArray
 ) -> tuple[int, float, int]:
     """What is to be done with a node.
 
@@ -82,9 +82,10 @@ def _look(
     of the failures that cost most to cut off, no more can stay than the aim allows. And how many failures
     there are to decide on.
     """
+    failures, weight, best_cut, undecided = case.failures, case.weight, case.best_cut, case.undecided
     count, dims = failures.shape
-    volume = _volume(lower, upper, unit, whole)
-    allowed = aim * volume
+    volume = _volume(case, lower, upper)
+    allowed = case.aim * volume
     total, must_stay, found = 0.0, 0.0, 0
     for k in range(count):
         inside = True
@@ -97,7 +98,7 @@ def _look(
                 break
             if value < inner_low[d] or value > inner_high[d]:
                 stays = False
-                best = max(best, _kept(value, lower[d], upper[d], anchor[d], unit[d]))
+                best = max(best, _kept(case, k, d, lower, upper))
         if not inside:
             continue
         total += weight[k]
@@ -128,58 +129,37 @@ def _look(
 
 @kernel
 def _cut_greedily(
-    failures: FloatArray,
-    weight: FloatArray,
-    lower: FloatArray,
-    upper: FloatArray,
-    inner_low: FloatArray,
-    inner_high: FloatArray,
-    anchor: FloatArray,
-    unit: FloatArray,
-    whole: FloatArray,
-    aim: float,
-    best_cut: FloatArray,
-    undecided: IntArray,
+    case: _Case, lower: FloatArray, upper: FloatArray, inner_low: FloatArray, inner_high: FloatArray
 ) -> float:
     """Cut the worst failure off where that costs least, until the box will do; returns its volume, or 0."""
     while True:
-        k, volume, _ = _look(
-            failures, weight, lower, upper, inner_low, inner_high,
-            anchor, unit, whole, aim, best_cut, undecided,
-        )  # fmt: skip
+        k, volume, _ = _look(case, lower, upper, inner_low, inner_high)
         if k < 0:
             return volume
         axis, kept = 0, -1.0
-        for d in range(anchor.size):
-            value = failures[k, d]
+        for d in range(lower.size):
+            value = case.failures[k, d]
             if value < inner_low[d] or value > inner_high[d]:
-                share = _kept(value, lower[d], upper[d], anchor[d], unit[d])
+                share = _kept(case, k, d, lower, upper)
                 if share > kept:
                     axis, kept = d, share
-        _cut(lower, upper, axis, failures[k, axis], anchor[axis], unit[axis])
+        _cut(case, k, axis, lower, upper)
 
 
 @kernel
 def _widen(
-    failures: FloatArray,
-    weight: FloatArray,
+    case: _Case,
     best: float,
     best_lower: FloatArray,
     best_upper: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
-    anchor: FloatArray,
-    unit: FloatArray,
-    whole: FloatArray,
-    aim: float,
-    best_cut: FloatArray,
-    undecided: IntArray,
 ) -> float:
     """Open one axis at a time fully and cut the others instead, as long as the box gains; returns its volume.
 
     The box is changed in place.
     """
-    dims = anchor.size
+    dims = lower.size
     gained = True
     while gained:
         gained = False
@@ -187,13 +167,10 @@ def _widen(
             if best_lower[d] == lower[d] and best_upper[d] == upper[d]:
                 continue
             new_lower, new_upper = best_lower.copy(), best_upper.copy()
-            inner_low, inner_high = anchor.copy(), anchor.copy()
+            inner_low, inner_high = case.anchor.copy(), case.anchor.copy()
             new_lower[d] = inner_low[d] = lower[d]
             new_upper[d] = inner_high[d] = upper[d]
-            volume = _cut_greedily(
-                failures, weight, new_lower, new_upper, inner_low, inner_high,
-                anchor, unit, whole, aim, best_cut, undecided,
-            )  # fmt: skip
+            volume = _cut_greedily(case, new_lower, new_upper, inner_low, inner_high)
             if volume > np.exp(CLOSE) * best:
                 best, gained = volume, True
                 for axis in range(dims):
@@ -238,15 +215,10 @@ def largest_box(
     anchor, unit, whole = anchor.copy(), unit.copy(), whole.copy()  # of one type, so compiled once
     lower, upper = lower.copy(), upper.copy()
     best_cut, undecided = np.empty(count), np.empty(count, dtype=np.int64)
+    case = _Case(failures, weight, anchor, unit, whole, aim, best_cut, undecided)
     best_lower, best_upper = lower.copy(), upper.copy()
-    best = _cut_greedily(
-        failures, weight, best_lower, best_upper, anchor, anchor,
-        anchor, unit, whole, aim, best_cut, undecided,
-    )  # fmt: skip
-    best = _widen(
-        failures, weight, best, best_lower, best_upper, lower, upper,
-        anchor, unit, whole, aim, best_cut, undecided,
-    )  # fmt: skip
+    best = _cut_greedily(case, best_lower, best_upper, anchor, anchor)
+    best = _widen(case, best, best_lower, best_upper, lower, upper)
 
     size = max_nodes * (dims + 1) + 1
     outer_low, outer_high = np.empty((size, dims)), np.empty((size, dims))
@@ -254,9 +226,7 @@ def largest_box(
     bound, promise = np.empty(size), np.empty(size)
     split = np.empty(size, dtype=np.int64)
     outer_low[0], outer_high[0], inner_low[0], inner_high[0] = lower, upper, anchor, anchor
-    split[0], bound[0], _ = _look(
-        failures, weight, lower, upper, anchor, anchor, anchor, unit, whole, aim, best_cut, undecided
-    )
+    split[0], bound[0], _ = _look(case, lower, upper, anchor, anchor)
     promise[0] = 0.0
     nodes = 1 if split[0] >= 0 else 0
     axes, shares = np.empty(dims, dtype=np.int64), np.empty(dims)
@@ -274,7 +244,7 @@ def largest_box(
             value = failures[k, d]
             share = -1.0
             if value < inner_low[node, d] or value > inner_high[node, d]:
-                share = _kept(value, outer_low[node, d], outer_high[node, d], anchor[d], unit[d])
+                share = _kept(case, k, d, outer_low[node], outer_high[node])
             place = d
             while place > 0 and shares[axes[place - 1]] < share:
                 axes[place] = axes[place - 1]
@@ -288,15 +258,14 @@ def largest_box(
                 axis = axes[place]
                 if shares[axis] < 0.0:
                     continue
-                _cut(outer_low[child], outer_high[child], axis, failures[k, axis], anchor[axis], unit[axis])
+                _cut(case, k, axis, outer_low[child], outer_high[child])
             for before in range(place):
                 d = axes[before]
                 inner_low[child, d] = min(inner_low[child, d], failures[k, d])
                 inner_high[child, d] = max(inner_high[child, d], failures[k, d])
             split[child], bound[child], left = _look(
-                failures, weight, outer_low[child], outer_high[child], inner_low[child], inner_high[child],
-                anchor, unit, whole, aim, best_cut, undecided,
-            )  # fmt: skip
+                case, outer_low[child], outer_high[child], inner_low[child], inner_high[child]
+            )
             if bound[child] <= best:
                 continue
             if split[child] == SOLVED:
@@ -305,8 +274,5 @@ def largest_box(
             elif split[child] >= 0:
                 promise[child] = np.log(bound[child]) - NEARLY_DONE * np.log(left)
                 nodes += 1
-    _widen(
-        failures, weight, best, best_lower, best_upper, lower, upper,
-        anchor, unit, whole, aim, best_cut, undecided,
-    )  # fmt: skip
+    _widen(case, best, best_lower, best_upper, lower, upper)
     return best_lower, best_upper
