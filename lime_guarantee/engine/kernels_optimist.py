@@ -58,7 +58,7 @@ def _kept(case: _Case, k: int, axis: int, lower: FloatArray, upper: FloatArray) 
     """The share of a box's width along an axis that a cut leaves which puts failure k just outside."""
     low, high, value = lower[axis], upper[axis], case.failures[k, axis]
     width = value - low if value > case.anchor[axis] else high - value
-    return width / (high - low + case.unit[axis])
+    return float(width / (high - low + case.unit[axis]))
 
 
 @kernel
