@@ -7,8 +7,7 @@ from scipy import stats
 
 from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
 from lime_guarantee.box import Box
-from lime_guarantee.engine import balanced, certify
-from lime_guarantee.engine.optimist import Optimist
+from lime_guarantee.engine import balanced, certify, optimist
 from lime_guarantee.engine.oracle import Oracle
 
 PURITY, CONFIDENCE = 0.9, 0.9
@@ -52,11 +51,14 @@ def test_balanced_keeps_the_promise(name, certifier):
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
 @pytest.mark.parametrize("name", ["disc", "l1 ball", "stripes", "two boxes", "cells"])
 def test_the_optimist_keeps_the_promise(name, certifier, monkeypatch):
-    """At this purity the balanced search would not begin as one."""
+    """One that hopes for boxes that fail twice as often as they may; at this purity there would be none."""
     monkeypatch.setattr(balanced, "RARE", 1.0)
+    monkeypatch.setattr(optimist, "AIM", 2.0)
     proposed = []
-    nested = Optimist.nested
-    monkeypatch.setattr(Optimist, "nested", lambda self: proposed.append(nested(self)) or proposed[-1])
+    nested = optimist.Optimist.nested
+    monkeypatch.setattr(
+        optimist.Optimist, "nested", lambda self: proposed.append(nested(self)) or proposed[-1]
+    )
     assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Balanced("low")))
     assert len(proposed) >= 0.5 * FEWEST
 

@@ -153,7 +153,7 @@ def test_a_region_is_the_box_that_was_accepted():
     assert region.log10_volume == pytest.approx(np.log10(0.5))
 
 
-def test_a_test_of_few_draws_looks_at_one_at_least():
+def test_a_test_too_short_for_a_look_goes_without():
     judge = certifier(lambda X: X[:, 0] < 0.55, 0, purity=0.05, confidence=0.05)
     attempt = judge.attempt(HALVES)
     assert attempt.accepted

@@ -261,7 +261,7 @@ def anytime_test(evidence: Evidence, level: float) -> Verdict | None:
     nested = len(evidence.shapes) > 1
     level /= len(evidence.shapes)
     first = draws_to_accept(0, 0, purity, level)
-    look = max(1, first // LOOK) if nested or first > LONG_TEST else first
+    look = first // LOOK if nested or first > LONG_TEST else first
     evidence.draw(0, look)
     if not nested and look < first:
         if bounds.surprise(look, evidence.failures[0], purity) < CLEARLY_BAD:
