@@ -11,7 +11,6 @@ import numpy as np
 
 from lime_guarantee.arrays import FloatArray, IntArray
 from lime_guarantee.engine.jit import kernel
-from lime_guarantee.engine.kernels import points_inside
 
 SOLVED, EMPTY = -1, -2
 
@@ -39,8 +38,15 @@ class _Case(NamedTuple):
 def densities(points: FloatArray, lower: FloatArray, upper: FloatArray, density: FloatArray) -> FloatArray:
     """The density at every point: the sum over the boxes, whose bounds are (B, D) arrays, that hold it."""
     found = np.zeros(points.shape[0])
-    for b in range(lower.shape[0]):
-        found += density[b] * points_inside(points, lower[b], upper[b])
+    for i in range(points.shape[0]):
+        for b in range(lower.shape[0]):
+            inside = True
+            for d in range(points.shape[1]):
+                if points[i, d] < lower[b, d] or points[i, d] > upper[b, d]:
+                    inside = False
+                    break
+            if inside:
+                found[i] += density[b]
     return found
 
 
