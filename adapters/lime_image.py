@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray
-from lime_guarantee.domain import Domain, ordered_axis
 from lime_guarantee.engine.oracle import BATCH_ROWS
+from lime_guarantee.space.domain import Domain, ordered_axis
+from lime_guarantee.support.arrays import AnyArray
 
 from . import lime_shared
 from .lime_text import checked_surrogate
-from .models import Outputs, PartsModel
+from .predictors import Outputs, PartsModel
 from .request import CONTEXT, Call, Context, Request, Subject
 from .subject import Sides
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.problem import Predictor
+from lime_guarantee.problem.problem import Predictor
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 MISREAD = 1e-6
 """How far, relatively, a rebuilt surrogate may be from LIME's own value at the instance."""

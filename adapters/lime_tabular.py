@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import LARGEST_CELL, Axis, Domain, categorical_axis, ordered_axis
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.surrogates import LinearSurrogate, Terms
-from lime_guarantee.tables import is_frame
+from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
+from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, categorical_axis, ordered_axis
+from lime_guarantee.space.tables import is_frame
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from . import lime_shared
-from .models import FrameModel, Outputs, SparseModel, fitted_on_frame
+from .predictors import FrameModel, Outputs, SparseModel, fitted_on_frame
+from .ranges import Span, flattened, given_spans, span_of
 from .request import Call, Context, Request, Subject, as_floats, unique_names
-from .spans import Span, flattened, given_spans, span_of
 from .subject import Sides
 
 GUESS = 3.0

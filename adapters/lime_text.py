@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray
-from lime_guarantee.domain import Domain, ordered_axis
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.surrogates import LinearSurrogate, Terms
+from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
+from lime_guarantee.space.domain import Domain, ordered_axis
+from lime_guarantee.support.arrays import AnyArray
 
 from . import lime_shared
-from .models import Outputs, PartsModel
+from .predictors import Outputs, PartsModel
 from .request import Call, Context, Request, Subject, unique_names
 from .subject import Sides
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import GuaranteeWarning, InvalidInputError
-from lime_guarantee.explained import Explained
-from lime_guarantee.problem import Problem
+from lime_guarantee.problem.explained import Explained
+from lime_guarantee.problem.problem import Problem
 
 CONTEXT = "_guarantee_context"
 """The attribute by which an explanation carries its context."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.tables import is_frame
+from lime_guarantee.space.tables import is_frame
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
-from .models import fitted_on_frame
+from .predictors import fitted_on_frame
 from .request import Request
 from .shap_facts import Facts, note_data
 from .shap_model import METHODS, Answers, Link, Row, matching_column, wanted_output

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import Domain, categorical_axis, ordered_axis
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.tables import as_table, is_missing
+from lime_guarantee.space.domain import Domain, categorical_axis, ordered_axis
+from lime_guarantee.space.tables import as_table, is_missing
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from . import shap_surrogates
+from .ranges import bound_pairs
 from .request import CONTEXT, Request, Subject, unique_names
 from .shap_connect import Connection, connect
 from .shap_facts import Facts, note_data, read_explainer
 from .shap_model import Answers, Coalitions, Link, Probability, Row
 from .shap_profile import Profile
-from .spans import bound_pairs
 from .subject import TOLERANCE, Sides
 
 SURROGATES = ("profile", "linear", "dependence", "presence")

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import Domain
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.optional import require
-from lime_guarantee.tables import as_table, is_frame
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.tables import as_table, is_frame
+from lime_guarantee.support.arrays import AnyArray, FloatArray
+from lime_guarantee.support.imports import require
 
 from .request import Call, Context
 from .shap_model import Link
@@ -226,7 +226,7 @@ def from_shap_values(
         Slice it as any other: ``explanation[0].guarantee_region()``.
     """
     shap = require("shap", "from_shap_values", extra="shap")
-    from .attach import KINDS, subclass_of
+    from .hooks import KINDS, subclass_of
 
     values = np.stack(values, axis=-1) if isinstance(values, list) else np.asarray(values)
     rows = data.to_numpy() if is_frame(data) else np.asarray(data)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
-from lime_guarantee.domain import Domain
 from lime_guarantee.errors import InvalidInputError, ModelError
-from lime_guarantee.surrogates import Formula, formula_of
+from lime_guarantee.problem.surrogates import Formula, formula_of
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
-from .models import FrameModel
+from .predictors import FrameModel
 
 ADDITIVITY = 1e-2
 """How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
@@ -200,6 +200,6 @@ class Probability:
         return np.asarray(expit(self.log_odds(X)))
 
     def to_formula(self, domain: Domain) -> Formula | None:
-        """See `lime_guarantee.surrogates.Formula`; None if the log-odds have none."""
+        """See `lime_guarantee.problem.surrogates.Formula`; None if the log-odds have none."""
         formula = formula_of(self.log_odds, domain)
         return formula and {**formula, "link": "logistic"}

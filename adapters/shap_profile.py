@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import Axis, Domain
 from lime_guarantee.engine.oracle import BATCH_ROWS
-from lime_guarantee.surrogates import AdditiveSurrogate
+from lime_guarantee.problem.surrogates import AdditiveSurrogate
+from lime_guarantee.space.domain import Axis, Domain
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 COALITIONS = 16
 """Pairs of a coalition and a background row that every effect is averaged over."""

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import Domain
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.surrogates import AdditiveSurrogate, LinearSurrogate, Terms
+from lime_guarantee.problem.surrogates import AdditiveSurrogate, LinearSurrogate, Terms
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 NEAR_MEAN = 0.05
 """Nearer to the mean, in standard deviations, a slope is a number divided by almost nothing."""

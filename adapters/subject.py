@@ -7,13 +7,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, FloatArray
-from lime_guarantee.domain import Domain
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import GuaranteeError, InconsistentModelError, InvalidInputError, ModelError
-from lime_guarantee.explained import Explained, Space, TestName
-from lime_guarantee.problem import Predictor, Problem
-from lime_guarantee.tables import is_missing, plain
+from lime_guarantee.problem.explained import Explained, Space, TestName
+from lime_guarantee.problem.problem import Predictor, Problem
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.tables import is_missing, plain
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .request import Request, Subject
 

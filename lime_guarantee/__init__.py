@@ -9,14 +9,14 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
 ):
     __path__.append(str(_root))
 
-from lime_guarantee.adapters.attach import install, is_installed, uninstall, wrap
+from lime_guarantee.adapters.hooks import install, is_installed, uninstall, wrap
 from lime_guarantee.adapters.shap_facts import from_shap_values
+from lime_guarantee.api import find_region
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
-from lime_guarantee.domain import Axis, Domain
-from lime_guarantee.engine.balanced import Balanced
-from lime_guarantee.engine.baselines import Greedy, Radial
-from lime_guarantee.engine.certify import Certificate
-from lime_guarantee.engine.divide import Divide
+from lime_guarantee.engine.certify.certifier import Certificate
+from lime_guarantee.engine.search.balanced import Balanced
+from lime_guarantee.engine.search.baselines import Greedy, Radial
+from lime_guarantee.engine.search.divide import Divide
 from lime_guarantee.errors import (
     GuaranteeError,
     GuaranteeWarning,
@@ -25,12 +25,12 @@ from lime_guarantee.errors import (
     ModelError,
     WorkersError,
 )
-from lime_guarantee.explained import Explained
-from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import guarantee_region
-from lime_guarantee.problem import Problem, SameChange, SameClass, SameValue
-from lime_guarantee.progress import Progress
-from lime_guarantee.region import GuaranteeRegion
+from lime_guarantee.problem.explained import Explained
+from lime_guarantee.problem.problem import Problem, SameChange, SameClass, SameValue
+from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.space.domain import Axis, Domain
+from lime_guarantee.support.progress import Progress
 from lime_guarantee.version import __version__
 
 __all__ = [

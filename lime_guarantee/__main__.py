@@ -2,7 +2,7 @@
 
 import sys
 
-from lime_guarantee.cli import main
+from lime_guarantee.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from lime_guarantee import AuditReport, Domain, Radial, audit, find_region
-from lime_guarantee.auditing.data_check import _synthetic, check_data, distance
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.judge import Rules, _verdict
+from lime_guarantee.auditing.real_rows import _synthetic, check_data, distance
 from lime_guarantee.auditing.record import AuditRecord
-from lime_guarantee.box import Box
-from lime_guarantee.extend import extend_region
-from lime_guarantee.html.audit_page import audit_page
-from lime_guarantee.problem import Problem, SameValue
+from lime_guarantee.problem.problem import Problem, SameValue
+from lime_guarantee.region.widen import extend_region
+from lime_guarantee.space.box import Box
+from lime_guarantee.views.html.audit_page import audit_page
 
 QUICK = {"purity": 0.9, "confidence": 0.9}
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lime_guarantee import __version__
-from lime_guarantee.cli import main
+from lime_guarantee.cli.main import main
 
 
 def test_the_version_is_printed():

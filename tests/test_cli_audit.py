@@ -15,7 +15,7 @@ import pytest
 from skops import io as skops_io
 
 from lime_guarantee import AuditReport
-from lime_guarantee.cli import main
+from lime_guarantee.cli.main import main
 
 X, _, NAMES = audit_models.data()
 QUICK = ["--purity", "0.9", "--confidence", "0.9", "--effort", "low", "--no-progress"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lime_guarantee import Domain, InvalidInputError
-from lime_guarantee.box import Box
+from lime_guarantee.space.box import Box
 
 
 @pytest.fixture

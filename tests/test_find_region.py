@@ -17,7 +17,7 @@ from lime_guarantee import (
     Radial,
     find_region,
 )
-from lime_guarantee.box import Box
+from lime_guarantee.space.box import Box
 
 SQUARE = Domain.from_bounds([-2, -2], [2, 2])
 SEARCHES = [Balanced(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]

@@ -6,9 +6,11 @@ from problems import PROBLEMS
 from scipy import stats
 
 from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
-from lime_guarantee.box import Box
-from lime_guarantee.engine import balanced, certify, optimist
+from lime_guarantee.engine.certify import certifier as certify
 from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.search import balanced
+from lime_guarantee.engine.search import consistent_box as optimist
+from lime_guarantee.space.box import Box
 
 PURITY, CONFIDENCE = 0.9, 0.9
 FEWEST = 300
@@ -55,9 +57,9 @@ def test_the_optimist_keeps_the_promise(name, certifier, monkeypatch):
     monkeypatch.setattr(balanced, "RARE", 1.0)
     monkeypatch.setattr(optimist, "AIM", 2.0)
     proposed = []
-    nested = optimist.Optimist.nested
+    nested = optimist.ConsistentBox.nested
     monkeypatch.setattr(
-        optimist.Optimist, "nested", lambda self: proposed.append(nested(self)) or proposed[-1]
+        optimist.ConsistentBox, "nested", lambda self: proposed.append(nested(self)) or proposed[-1]
     )
     assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Balanced("low")))
     assert len(proposed) >= 0.5 * FEWEST

@@ -14,8 +14,8 @@ from lime_guarantee.adapters.request import Request
 
 from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, Problem, SameValue, find_region
 from lime_guarantee.guarantee import subject_of
-from lime_guarantee.html import page as page_module
-from lime_guarantee.surrogates import ConstantSurrogate, formula_of
+from lime_guarantee.problem.surrogates import ConstantSurrogate, formula_of
+from lime_guarantee.views.html import page as page_module
 
 
 def coordinates(region, count=60):

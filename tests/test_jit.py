@@ -16,7 +16,7 @@ pytestmark = pytest.mark.compiled
 PROBLEM = """
 import numpy as np
 from lime_guarantee import Domain, find_region
-from lime_guarantee.engine import kernels
+from lime_guarantee.engine.kernels import max_box as kernels
 
 def solve():
     def faithful(X):
@@ -63,8 +63,8 @@ def test_two_processes_compile_at_once(tmp_path):
     (first,), (second,) = map(finish, processes)
     assert '"certified"' in first
     assert first == second
-    assert list(tmp_path.rglob("kernels.max_box*.nbi"))
-    assert list(tmp_path.rglob("kernels_optimist.largest_box*.nbi"))
+    assert list(tmp_path.rglob("max_box.max_box*.nbi"))
+    assert list(tmp_path.rglob("consistent_box.largest_box*.nbi"))
 
 
 def test_two_threads_compile_at_once(tmp_path):
@@ -85,8 +85,8 @@ with ThreadPoolExecutor(2) as pool:
     first, second = finish(start(code, NUMBA_CACHE_DIR=tmp_path, NUMBA_THREADING_LAYER="workqueue"))
     assert '"certified"' in first
     assert first == second
-    assert list(tmp_path.rglob("kernels.max_box*.nbi"))
-    assert list(tmp_path.rglob("kernels_optimist.largest_box*.nbi"))
+    assert list(tmp_path.rglob("max_box.max_box*.nbi"))
+    assert list(tmp_path.rglob("consistent_box.largest_box*.nbi"))
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ print(kernels.max_box.stats.cache_path, len(kernels.max_box.signatures))
         PYTHONDONTWRITEBYTECODE=1,
     )
     engine, package, home, cache, region, compiled = finish(process)
-    assert engine == str(read_only / "lime_guarantee" / "engine")
+    assert engine == str(read_only / "lime_guarantee" / "engine" / "kernels")
     assert (package, home, cache) == ("PermissionError", "PermissionError", "RuntimeError")
     assert '"certified"' in region
     assert compiled == "None 1"

@@ -4,8 +4,8 @@ import naive
 import numpy as np
 import pytest
 
-from lime_guarantee.engine import kernels
-from lime_guarantee.engine.max_box import NO_PRIORITY, MaxBoxProblem
+from lime_guarantee.engine.kernels import max_box as kernels
+from lime_guarantee.engine.search.max_box import NO_PRIORITY, MaxBoxProblem
 
 
 def random_points(rng, count, dims, cells):

@@ -47,8 +47,8 @@ from sklearn.svm import SVR
 
 from lime_guarantee import GuaranteeRegion, guarantee_region, install, wrap
 from lime_guarantee.errors import GuaranteeWarning, InconsistentModelError, InvalidInputError, ModelError
-from lime_guarantee.explained import Explained
 from lime_guarantee.guarantee import subject_of
+from lime_guarantee.problem.explained import Explained
 
 pytestmark = pytest.mark.compiled
 

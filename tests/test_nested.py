@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from lime_guarantee import Domain, InvalidInputError, find_region
-from lime_guarantee.box import Box
-from lime_guarantee.engine import certify
+from lime_guarantee.engine.certify import certifier as certify
 from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.space.box import Box
 
 pytestmark = pytest.mark.compiled
 

@@ -125,8 +125,8 @@ def test_the_wheel_holds_every_module(built, names):
     }
     assert {str(module) for module in modules} <= names
     assert "lime_guarantee/py.typed" in names
-    assets = {path.name for path in (built.checkout / "lime_guarantee/html/assets").iterdir()}
-    assert {f"lime_guarantee/html/assets/{asset}" for asset in assets} <= names
+    assets = {path.name for path in (built.checkout / "lime_guarantee/views/html/assets").iterdir()}
+    assert {f"lime_guarantee/views/html/assets/{asset}" for asset in assets} <= names
     assert len(assets) == 7
 
 

@@ -35,7 +35,15 @@ from lime_guarantee import (
     SameValue,
 )
 from lime_guarantee.engine.oracle import BATCH_ROWS
-from lime_guarantee.plots import ProfileDisplay, RegionDisplay, SliceDisplay, asking, canvas, profile, slices
+from lime_guarantee.views.plots import (
+    ProfileDisplay,
+    RegionDisplay,
+    SliceDisplay,
+    drawing,
+    evaluate,
+    profile,
+    slices,
+)
 
 
 def settings():
@@ -104,7 +112,7 @@ def test_rows_are_sorted_by_weight_and_in_the_domains_order_without():
 
 def test_bars_are_the_certified_intervals_as_shares_of_the_domain():
     display = mixed_region().plot()
-    drawn = {round(y): (x, x + width) for x, y, width, _ in bars(display.ax_, [canvas.PLUS, canvas.MINUS])}
+    drawn = {round(y): (x, x + width) for x, y, width, _ in bars(display.ax_, [drawing.PLUS, drawing.MINUS])}
     region = display.rows
     assert drawn[0] == pytest.approx((0.25, 0.875))  # -0.5 to 0.75 of -1 to 1
     assert drawn[1] == pytest.approx((0, 1))
@@ -126,7 +134,7 @@ def test_categories_are_cells_filled_where_they_are_allowed():
     assert row.cells == ("red", "green", "blue", "violet")
     assert row.allowed.tolist() == [True, False, True, False]
     display = mixed_region().plot()
-    cells = [(x, width) for x, y, width, _ in bars(display.ax_, [canvas.MINUS]) if round(y) == 3]
+    cells = [(x, width) for x, y, width, _ in bars(display.ax_, [drawing.MINUS]) if round(y) == 3]
     empty = [(x, width) for x, y, width, _ in bars(display.ax_, ["white"]) if round(y) == 3]
     assert cells == [(0, 0.25), (0.5, 0.25)]
     assert empty == [(0.25, 0.25), (0.75, 0.25)]
@@ -158,14 +166,14 @@ def test_signs_differ_in_greyscale():
         return 116 * np.cbrt(linear @ [0.2126, 0.7152, 0.0722]) - 16
 
     for colours in (
-        [canvas.PLUS, canvas.MINUS, canvas.NEITHER, "white"],
-        [slices.FAITHFUL, slices.UNFAITHFUL, canvas.INK],
-        [profile.SURROGATE, profile.BAND, canvas.INK, "white"],
-        [canvas.INK, canvas.DATA, "white"],
+        [drawing.PLUS, drawing.MINUS, drawing.NEITHER, "white"],
+        [slices.FAITHFUL, slices.UNFAITHFUL, drawing.INK],
+        [profile.SURROGATE, profile.BAND, drawing.INK, "white"],
+        [drawing.INK, drawing.DATA, "white"],
     ):
         ordered = sorted(map(lightness, colours))
         assert np.diff(ordered).min() > 10, colours
-    assert abs(lightness(canvas.PLUS) - lightness(canvas.MINUS)) > 20
+    assert abs(lightness(drawing.PLUS) - lightness(drawing.MINUS)) > 20
 
 
 def test_features_beyond_the_most_are_summed_up():
@@ -237,9 +245,9 @@ def test_names_are_no_formulas():
 def test_long_names_are_cut_and_still_differ():
     stem = "the average of the monthly income in the region of "
     names = [f"{stem}{place} over the last twelve months" for place in ("Aargau", "Bern", "Zug")]
-    short = canvas.short_names([*names, "age"])
+    short = drawing.short_names([*names, "age"])
     assert len(set(short)) == 4
-    assert max(map(len, short)) <= canvas.LONGEST_NAME
+    assert max(map(len, short)) <= drawing.LONGEST_NAME
     assert short[3] == "age"
 
 
@@ -425,7 +433,7 @@ def test_the_model_is_asked_in_batches_that_memory_can_hold(monkeypatch):
     SliceDisplay.from_region(region, 0, 1, resolution=120)
     assert sum(asked.rows) == 120**2
     assert max(asked.rows) == BATCH_ROWS
-    monkeypatch.setattr(asking, "FLOATS_AT_ONCE", 600)
+    monkeypatch.setattr(evaluate, "FLOATS_AT_ONCE", 600)
     asked.rows.clear()
     whole = SliceDisplay.from_region(mixed_region(problem=mixed_problem()), 0, 1, resolution=30)
     batched = SliceDisplay.from_region(region, 0, 1, resolution=30)

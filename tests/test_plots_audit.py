@@ -10,7 +10,7 @@ from pictures import difference, empty_axes, overlapping, region_of, texts
 from lime_guarantee import AuditReport, Domain, InvalidInputError, Problem, SameValue, audit
 from lime_guarantee.auditing.evidence import Finding
 from lime_guarantee.auditing.record import VERDICTS, AuditRecord
-from lime_guarantee.plots import ReachStripsDisplay, VerdictsDisplay
+from lime_guarantee.views.plots import ReachStripsDisplay, VerdictsDisplay
 
 NAMES = ["age", "$k$", "c_3"]
 DOMAIN = Domain.from_bounds([-1] * 3, [1] * 3, names=NAMES)

@@ -11,7 +11,7 @@ from pictures import difference, empty_axes, explained, overlapping, region_of, 
 from reviews import TEXT, classifier
 
 from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, guarantee_region
-from lime_guarantee.plots import ImageDisplay, TextDisplay, canvas, images
+from lime_guarantee.views.plots import ImageDisplay, TextDisplay, drawing, images
 
 QUICK = {"purity": 0.9, "confidence": 0.9, "effort": "low", "random_state": 0}
 WORDS = f"{TEXT} It's “very” charming ($5, \\alpha_2),\n\nand the story was fine."
@@ -125,7 +125,7 @@ def test_characters_may_be_parts():
 
 def test_signs_of_words_are_colour_and_character():
     display = words_region(["good", "bad", "film"], [1, 0, 0], [0.5, -0.2, 0]).plot_text("A good, bad film")
-    colours = [canvas.PLUS, canvas.MINUS]
+    colours = [drawing.PLUS, drawing.MINUS]
     tinted = [patch.get_facecolor()[:3] for patch in display.ax_.patches]
     assert tinted == [pytest.approx(plt.matplotlib.colors.to_rgb(colour)) for colour in colours]
     strong, weak = (patch.get_alpha() for patch in display.ax_.patches)

@@ -8,8 +8,8 @@ from sklearn.datasets import make_moons
 from sklearn.ensemble import RandomForestClassifier
 
 from lime_guarantee import Domain, InvalidInputError, ModelError, find_region
-from lime_guarantee.problem import Problem, SameChange, SameClass, SameValue
-from lime_guarantee.surrogates import ConstantSurrogate, fit_surrogate
+from lime_guarantee.problem.problem import Problem, SameChange, SameClass, SameValue
+from lime_guarantee.problem.surrogates import ConstantSurrogate, fit_surrogate
 
 
 def test_same_class_takes_the_class_or_the_score_of_the_models_class():

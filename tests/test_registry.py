@@ -119,7 +119,7 @@ from dataclasses import dataclass
 import numpy as np
 from lime_guarantee import Domain, Explained
 from lime_guarantee.adapters.request import Subject
-from lime_guarantee.problem import Problem
+from lime_guarantee.problem.problem import Problem
 
 
 @dataclass

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from lime_guarantee.adapters.attach import KINDS
+from lime_guarantee.adapters.hooks import KINDS
 from lime_guarantee.adapters.request import CONTEXT
 from shap_cases import BACKGROUND, CASES, FRAME, QUICK, X, answers, fitted, shap, theirs
 

@@ -18,7 +18,7 @@ from benchmarks.oracle import L1Oracle
 from benchmarks.paper.subjects import Numbered, Subject, local_cluster, problem
 from lime_guarantee import Divide, Greedy, GuaranteeRegion, Radial
 from lime_guarantee.errors import GuaranteeError
-from lime_guarantee.problem import Problem
+from lime_guarantee.problem.problem import Problem
 
 Result = dict[str, Any]
 

@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.paper.forest import CompiledForest
 from benchmarks.problems import Fitted, around, fit, fit_to
-from lime_guarantee import surrogates
-from lime_guarantee.problem import Problem
+from lime_guarantee.problem import surrogates
+from lime_guarantee.problem.problem import Problem
 
 Item = TypeVar("Item")
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import AnyArray, BoolArray, FloatArray
-from lime_guarantee.auditing.data_check import distance
-from lime_guarantee.box import Box
-from lime_guarantee.engine.bounds import exact_lower_bound
+from lime_guarantee.auditing.real_rows import distance
+from lime_guarantee.engine.certify.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
-from lime_guarantee.extend import extend_region
-from lime_guarantee.problem import Problem
-from lime_guarantee.region import GuaranteeRegion
-from lime_guarantee.tables import plain
+from lime_guarantee.problem.problem import Problem
+from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.widen import extend_region
+from lime_guarantee.space.box import Box
+from lime_guarantee.space.tables import plain
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
 LOOKS = (400, 2_000)
 """Points drawn outside a region along a feature: at first, and once more if that did not decide."""

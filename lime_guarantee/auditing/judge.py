@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.adapters.request import Request, Subject
-from lime_guarantee.arrays import FloatArray
-from lime_guarantee.auditing.data_check import MARGIN, DataCheck, check_data
+from lime_guarantee.api import find_region
 from lime_guarantee.auditing.evidence import Examination, Finding
+from lime_guarantee.auditing.real_rows import MARGIN, DataCheck, check_data
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.find import find_region
 from lime_guarantee.guarantee import region_of_subject, subject_of
-from lime_guarantee.problem import Problem
-from lime_guarantee.region import GuaranteeRegion
-from lime_guarantee.report import lower_text
-from lime_guarantee.tables import Table
+from lime_guarantee.problem.problem import Problem
+from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.report import lower_text
+from lime_guarantee.space.tables import Table
+from lime_guarantee.support.arrays import FloatArray
 
 CLAIM_POINTS = 64
 """Points at which a surrogate is asked what it claims, where no weights came with it."""

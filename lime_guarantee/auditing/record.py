@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
-from lime_guarantee.auditing.data_check import DataCheck
 from lime_guarantee.auditing.evidence import Finding
-from lime_guarantee.region import GuaranteeRegion
-from lime_guarantee.tables import from_json, to_json
+from lime_guarantee.auditing.real_rows import DataCheck
+from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.space.tables import from_json, to_json
 
 Verdict = Literal["trusted", "narrow", "uncertified", "unfaithful", "dishonest", "off-manifold", "error"]
 """From the best to the worst."""
@@ -58,7 +58,7 @@ class AuditRecord:
         return VERDICTS.index(self.verdict)
 
     def _repr_html_(self) -> str:
-        from lime_guarantee.html.notebook import record_view
+        from lime_guarantee.views.html.notebook import record_view
 
         return record_view(self)
 

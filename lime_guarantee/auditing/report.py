@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
-from lime_guarantee.files import replacing
-from lime_guarantee.optional import require
+from lime_guarantee.support.atomic_write import replacing
+from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
 
 if TYPE_CHECKING:
-    from lime_guarantee.plots import ReachDisplay, VerdictsDisplay
+    from lime_guarantee.views.plots import ReachDisplay, VerdictsDisplay
 
 
 class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, not a mistake of the caller
@@ -120,14 +120,14 @@ class AuditReport:
         max_features, max_explanations : int
             Of more features or explanations, so many of the worst are shown.
         """
-        from lime_guarantee.plots import ReachDisplay
+        from lime_guarantee.views.plots import ReachDisplay
 
         display = ReachDisplay.from_report(self, max_features=max_features, max_explanations=max_explanations)
         return display.plot(ax)
 
     def plot_verdicts(self, *, ax: Any = None) -> VerdictsDisplay:
         """Draw how often each verdict was given, on the axes given or in a new figure; needs matplotlib."""
-        from lime_guarantee.plots import VerdictsDisplay
+        from lime_guarantee.views.plots import VerdictsDisplay
 
         return VerdictsDisplay.from_report(self).plot(ax)
 
@@ -174,13 +174,13 @@ class AuditReport:
         str
             The page.
         """
-        from lime_guarantee.html.audit_page import audit_page
-        from lime_guarantee.html.page import written
+        from lime_guarantee.views.html.audit_page import audit_page
+        from lime_guarantee.views.html.page import written
 
         return written(audit_page(self), path)
 
     def _repr_html_(self) -> str:
-        from lime_guarantee.html.notebook import report_view
+        from lime_guarantee.views.html.notebook import report_view
 
         return report_view(self)
 

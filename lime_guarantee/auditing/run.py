@@ -18,8 +18,8 @@ from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.workers import Work, work_done
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.optional import require
-from lime_guarantee.tables import as_table, is_frame, plain
+from lime_guarantee.space.tables import as_table, is_frame, plain
+from lime_guarantee.support.imports import require
 
 
 def audit(

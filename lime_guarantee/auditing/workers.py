@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.adapters.request import Request
-from lime_guarantee.auditing.explaining import explain_row
 from lime_guarantee.auditing.judge import Rules, judge
 from lime_guarantee.auditing.record import AuditRecord
+from lime_guarantee.auditing.reexplain import explain_row
 from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError, WorkersError
-from lime_guarantee.tables import Table
+from lime_guarantee.space.tables import Table
 
 CHUNK = 4
 """Explanations sent to a worker at once: the model travels with them."""

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.arrays import BoolArray, FloatArray
-from lime_guarantee.domain import Domain
 from lime_guarantee.errors import (
     EvaluationLimitError,
     GuaranteeError,
     InconsistentModelError,
     ModelError,
 )
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 BATCH_ROWS = 10_000
 REASKED_ROWS = 32

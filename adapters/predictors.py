@@ -1,0 +1,131 @@
+"""Models as the engine asks them: callables that pickle if the user's function does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.errors import ModelError
+from lime_guarantee.problem.problem import Problem
+from lime_guarantee.support.arrays import AnyArray, FloatArray
+from lime_guarantee.support.imports import require
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Some columns of what a function answers, whatever container it answers in.
+
+    Parameters
+    ----------
+    predict_fn : callable
+    columns : tuple of int, or None
+        The classes that are wanted; None for a regression.
+    """
+
+    predict_fn: Callable[[Any], Any]
+    columns: tuple[int, ...] | None
+
+    def __call__(self, rows: Any) -> FloatArray:
+        answer = self.predict_fn(rows)
+        try:
+            scores = np.asarray(answer, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"predict_fn must answer with numbers; {error}. For a classifier pass predict_proba."
+            ) from error
+        if self.columns is None:
+            return scores[:, 0] if scores.ndim == 2 else scores  # LIME, too, takes the first column
+        single = scores.ndim == 2 and scores.shape[1] == 1
+        # A single column that was explained is column 0 to LIME, whatever it is the probability of.
+        if scores.ndim == 1 or (single and self.columns != (0,)):
+            scores = _of_class_one(scores.ravel())
+        if scores.ndim != 2:
+            raise ModelError(
+                "predict_fn must answer with a row of class scores for each row asked; got shape "
+                f"{scores.shape}."
+            )
+        if max(self.columns) >= scores.shape[1]:
+            raise ModelError(
+                f"predict_fn answers with {scores.shape[1]} classes, but class {max(self.columns)} was "
+                "explained. Pass the function that was explained."
+            )
+        return scores[:, self.columns[0]] if len(self.columns) == 1 else scores[:, list(self.columns)]
+
+
+def _of_class_one(scores: FloatArray) -> FloatArray:
+    """Scores of both classes, from those of class 1."""
+    if np.any((scores < 0) | (scores > 1)):
+        raise ModelError(
+            "predict_fn answers with a single number a row, and not all are probabilities. For a classifier "
+            "pass predict_proba."
+        )
+    return np.column_stack([1.0 - scores, scores])
+
+
+@dataclass(frozen=True, eq=False)
+class FrameModel:
+    """A model that was fitted on a DataFrame, and is asked with one."""
+
+    predict_fn: Callable[[Any], Any]
+    columns: Sequence[str]
+    dtypes: Mapping[str, Any]
+    """Types of columns, where they are known."""
+
+    def __call__(self, X: AnyArray) -> Any:
+        pandas = require("pandas", "a model that was fitted on a DataFrame", extra="pandas")
+        frame = pandas.DataFrame(X, columns=list(self.columns))
+        return self.predict_fn(frame.astype(self.dtypes) if self.dtypes else frame.infer_objects())
+
+
+def fitted_on_frame(predict_fn: Callable[[Any], Any], width: int) -> list[str] | None:
+    """The columns that the estimator behind a bound method was fitted with, if that was a DataFrame."""
+    names = getattr(getattr(predict_fn, "__self__", None), "feature_names_in_", None)
+    return None if names is None or len(names) != width else [str(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseModel:
+    """A model of sparse rows, of which only some columns vary."""
+
+    predict_fn: Callable[[Any], Any]
+    columns: AnyArray
+    width: int
+
+    def __call__(self, X: AnyArray) -> Any:
+        from scipy.sparse import csr_matrix
+
+        count, varying = X.shape
+        rows = (X.ravel(), np.tile(self.columns, count), np.arange(0, X.size + 1, varying))
+        return self.predict_fn(csr_matrix(rows, shape=(count, self.width)))
+
+
+@dataclass(frozen=True, eq=False)
+class PartsModel:
+    """A model of something made of parts, asked with rows that say which of them are present.
+
+    Where a batch asks the same combination more than once, the model is asked once.
+    """
+
+    predict_fn: Callable[[Any], Any]
+    build: Callable[[AnyArray], Any]
+
+    def __call__(self, present: AnyArray) -> Any:
+        distinct, back = np.unique(present, axis=0, return_inverse=True)
+        answer = np.asarray(self.predict_fn(self.build(distinct)))
+        if answer.ndim == 0 or len(answer) != len(distinct):
+            raise ModelError(
+                f"predict_fn was asked {len(distinct)} times and must answer as often; got shape "
+                f"{answer.shape}."
+            )
+        return answer[back.reshape(-1)]
+
+
+def whole(problem: Problem) -> Any:
+    """What a problem about parts was made of, with all of them there: the text or the image; else None."""
+    model = problem.model.predict_fn if isinstance(problem.model, Outputs) else None
+    if not isinstance(model, PartsModel):
+        return None
+    return model.build(np.ones((1, len(problem.domain))))[0]

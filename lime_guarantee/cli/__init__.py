@@ -1,0 +1,1 @@
+"""For pipelines: the command ``lime-guarantee``."""

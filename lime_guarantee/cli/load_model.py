@@ -1,0 +1,94 @@
+"""Load a model that the command line names: an import path, a skops file, or, if trusted, a pickle."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.support.imports import require
+
+PICKLES = (".joblib", ".pkl", ".pickle")
+
+KNOWN_TYPES = ("sklearn.tree._tree.Tree",)
+"""What skops leaves to the user to trust, and every scikit-learn forest holds."""
+
+
+def load_model(name: str, *, trust_pickle: bool = False, trust_types: Sequence[str] = ()) -> Any:
+    """The model that a name stands for.
+
+    Parameters
+    ----------
+    name : str
+        ``module:attribute``, or the path of a ``.skops``, ``.joblib`` or ``.pkl`` file.
+    trust_pickle : bool
+        Whether to unpickle, which runs whatever code the file holds.
+    trust_types : sequence of str
+        Types in a skops file that are trusted besides those that skops knows.
+    """
+    suffix = Path(name).suffix
+    if suffix == ".skops":
+        return _load_skops(Path(name), [*KNOWN_TYPES, *trust_types])
+    if suffix in PICKLES:
+        if not trust_pickle:
+            raise InvalidInputError(
+                f"--model: {name} is a pickle, and unpickling runs whatever code it holds. If you trust "
+                "where it came from, add --trust-pickle; else save the model with skops (safe), or give "
+                "module:callable."
+            )
+        import joblib
+
+        return joblib.load(_existing(Path(name)))
+    if ":" not in name:
+        raise InvalidInputError(
+            f"--model: module:callable, or a .skops, .joblib or .pkl file, is required; got {name!r}."
+        )
+    module, _, attribute = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # a module beside the caller, as `python -m` would find it
+    try:
+        found: Any = import_module(module)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInputError(f"--model: {name} cannot be imported: {error}.") from error
+    return found
+
+
+def predict_function(model: Any, *, regression: bool) -> Callable[[Any], Any]:
+    """What to ask of a model: itself if it is a function, else its predict_proba or predict."""
+    for method in ("predict",) if regression else ("predict_proba",):
+        if hasattr(model, method):
+            found: Callable[[Any], Any] = getattr(model, method)
+            return found
+    if callable(model):
+        function: Callable[[Any], Any] = model
+        return function
+    wanted = "predict" if regression else "predict_proba"
+    raise InvalidInputError(f"--model: it has no {wanted} and cannot be called. Give a function.")
+
+
+def is_regression(model: Any) -> bool:
+    """Whether a model is a regressor, as far as one can tell."""
+    return hasattr(model, "predict") and not hasattr(model, "predict_proba")
+
+
+def _load_skops(path: Path, trusted: list[str]) -> Any:
+    io = require("skops.io", "a .skops model", extra="cli")
+    found = io.get_untrusted_types(file=_existing(path))
+    unknown = [name for name in found if name not in trusted]
+    if unknown:
+        raise InvalidInputError(
+            f"--model: {path} holds types that skops does not know to be safe: {', '.join(unknown)}. If you "
+            "trust them, add --trust-type with each of their names."
+        )
+    return io.load(path, trusted=found)
+
+
+def _existing(path: Path) -> Path:
+    if not path.is_file():
+        raise InvalidInputError(f"--model: there is no file {path}.")
+    return path

@@ -1,0 +1,101 @@
+"""The command ``lime-guarantee``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lime_guarantee.cli.demo import run_demo
+from lime_guarantee.errors import GuaranteeError
+from lime_guarantee.version import __version__
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit code: 0 clean, 1 flagged, 2 an error."""
+    options = _parser().parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except (GuaranteeError, ModuleNotFoundError, OSError) as error:
+        sys.stderr.write(f"lime-guarantee: {error}\n")
+        return 2
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lime-guarantee", description="How far can a local explanation be trusted?"
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    demo = commands.add_parser("demo", help="explain one row of the breast-cancer data and print its region")
+    demo.add_argument("--row", type=int, default=0, help="the row of the test data to explain (default: 0)")
+    demo.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
+    demo.set_defaults(run=_demo)
+    explain = commands.add_parser("explain", help="explain one row of a table and print its region")
+    _add_model_options(explain)
+    explain.add_argument("--row", type=int, default=0, help="the number of the row (default: 0)")
+    explain.add_argument("--json", action="store_true", help="print the region as JSON")
+    explain.add_argument("--html", type=Path, metavar="FILE", help="write a page to try values on")
+    explain.set_defaults(run=_explain)
+    audit = commands.add_parser("audit", help="audit the explanations of many rows")
+    _add_model_options(audit)
+    audit.add_argument(
+        "--out", type=Path, required=True, help="the folder for the results; resumes from there"
+    )
+    audit.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
+    audit.add_argument(
+        "--fail-on",
+        default="",
+        help="verdicts, separated by commas, that end the command with 1 (default: all that are flagged)",
+    )
+    audit.add_argument("--no-progress", action="store_true", help="show no bar")
+    audit.set_defaults(run=_audit)
+    return parser
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", required=True, help="module:callable, or a .skops, .joblib or .pkl file")
+    parser.add_argument(
+        "--trust-type", action="append", default=[], metavar="TYPE", help="a type in a .skops file to trust"
+    )
+    parser.add_argument("--trust-pickle", action="store_true", help="unpickle the model, which runs its code")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the training data: CSV or Parquet, features only"
+    )
+    parser.add_argument("--rows", type=Path, required=True, help="the rows to explain: the same columns")
+    parser.add_argument("--explainer", choices=("lime", "shap"), default="lime")
+    parser.add_argument("--regression", action="store_true", help="the model predicts numbers, not classes")
+    parser.add_argument("--test", choices=("auto", "class", "value", "change"), default="auto")
+    parser.add_argument("--tolerance", type=float)
+    parser.add_argument("--purity", type=float, default=0.99)
+    parser.add_argument("--confidence", type=float, default=0.99)
+    parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
+
+
+def _demo(options: argparse.Namespace) -> int:
+    sys.stdout.write(run_demo(row=options.row, seed=options.seed) + "\n")
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from lime_guarantee.cli.commands import explain_one
+
+    region = explain_one(options)
+    if options.html is not None:
+        region.to_html(options.html)
+    sys.stdout.write((region.to_json() if options.json else str(region)) + "\n")
+    return 0 if region else 1
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from lime_guarantee.cli.commands import run_audit
+
+    report: Any = run_audit(options)
+    sys.stdout.write(report.summary() + "\n")
+    wanted = [verdict for verdict in options.fail_on.split(",") if verdict]
+    bad = [r for r in report if r.verdict in wanted] if wanted else report.flagged
+    return 1 if bad else 0

@@ -1,0 +1,1 @@
+"""Who decides: bounds, the error budget, tests and certificates."""

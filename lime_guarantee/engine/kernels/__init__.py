@@ -1,0 +1,1 @@
+"""Compiled loops: they import numpy and numba, and nothing else."""

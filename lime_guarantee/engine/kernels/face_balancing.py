@@ -1,0 +1,100 @@
+"""The kernels of the balanced search: pure functions of contiguous arrays, each with a slow twin in tests.
+
+A box around an instance has 2 D sides: side d is the lower one of axis d, side D + d the upper one. The
+extent of a side is its distance from the instance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lime_guarantee.engine.kernels.jit import kernel
+from lime_guarantee.support.arrays import FloatArray, IntArray
+
+
+@kernel
+def slab_counts(points: FloatArray, lower: FloatArray, upper: FloatArray, depth: FloatArray) -> IntArray:
+    """How many points lie in the outer slab of every side, `depth` deep."""
+    count, dims = points.shape
+    counts = np.zeros(2 * dims, dtype=np.int64)
+    for i in range(count):
+        for d in range(dims):
+            if points[i, d] <= lower[d] + depth[d]:
+                counts[d] += 1
+            if points[i, d] >= upper[d] - depth[d]:
+                counts[dims + d] += 1
+    return counts
+
+
+@kernel
+def exit_times(points: FloatArray, instance: FloatArray, extent: FloatArray, speed: FloatArray) -> FloatArray:
+    """When each point leaves a box whose sides move in: at time t side s is at extent exp(-t speed).
+
+    A point that no side ever passes leaves at infinity.
+    """
+    count, dims = points.shape
+    times = np.empty(count)
+    for i in range(count):
+        first = np.inf
+        for d in range(dims):
+            gap = points[i, d] - instance[d]
+            side = d if gap < 0.0 else dims + d
+            gap = abs(gap)
+            if gap == 0.0 or speed[side] <= 0.0:
+                continue
+            time = np.log(extent[side] / gap) / speed[side] if gap < extent[side] else 0.0
+            first = min(first, time)
+        times[i] = first
+    return times
+
+
+@kernel
+def best_cut(
+    failures: FloatArray,
+    instance: FloatArray,
+    extent: FloatArray,
+    unit: FloatArray,
+    caution: float,
+    least: float,
+) -> tuple[int, float, float]:
+    """The one cut that removes most failures for the volume it costs.
+
+    Moving a side in past the k outermost of all n failures takes ``-log(1 - k / n)`` off the logarithm of
+    the failures' number, and `cost` off that of the volume. The score is the fall of the failing rate's
+    logarithm for a unit of cost; k is taken `caution` standard deviations smaller than counted, because the
+    best of many cuts is looked for. Cuts that remove less than the share `least` are passed over.
+
+    Returns the side (-1 if there is no such cut), its new extent and the score.
+    """
+    count, dims = failures.shape
+    best_side, best_extent, best_score = -1, 0.0, -1.0
+    gaps = np.empty(count)
+    for side in range(2 * dims):
+        d = side % dims
+        beyond = 0
+        for i in range(count):
+            gap = failures[i, d] - instance[d]
+            if side < dims:
+                gap = -gap
+            if gap > 0.0:
+                j = beyond  # insertion, the outermost first
+                while j > 0 and gaps[j - 1] < gap:
+                    gaps[j] = gaps[j - 1]
+                    j -= 1
+                gaps[j] = gap
+                beyond += 1
+        width = extent[d] + extent[dims + d] + unit[d]
+        for k in range(3, beyond + 1):
+            inner = gaps[k] if k < beyond else 0.0
+            if inner == gaps[k - 1]:
+                continue
+            moved = gaps[k - 1] - (0.5 if unit[d] > 0.0 else 0.3 * (gaps[k - 1] - inner))
+            kept_width = width - (extent[side] - moved)
+            removed = (k - caution * np.sqrt(k)) / (count + 1.0)
+            if kept_width <= 0.0 or removed < least:
+                continue
+            cost = max(np.log(width / kept_width), 0.02)
+            score = (-np.log(1.0 - removed) - cost) / cost
+            if score > best_score:
+                best_side, best_extent, best_score = side, moved, score
+    return best_side, best_extent, best_score

@@ -1,0 +1,1 @@
+"""Who proposes: one file a search."""

@@ -1,0 +1,70 @@
+"""What a search is: a generator that yields shapes and is sent what the certifier made of each.
+
+Nothing a search does is part of the guarantee. It may ask the oracle what it likes, reuse every point it
+has seen and propose as often as it wants: proposals cost error budget and evaluations, not honesty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from lime_guarantee.engine.certify.certifier import Attempt, Proposal, Shape
+from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import FloatArray, IntArray
+
+Effort = Literal["low", "normal", "high"]
+"""How much a search spends."""
+
+Proposals = Generator[Proposal, Attempt, None]
+"""Yields shapes that hold the instance, one at a time or several nested ones; is sent the attempt on them;
+ends when it has no more to propose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a search is given.
+
+    Parameters
+    ----------
+    oracle : Oracle
+        Tells whether points are faithful.
+    instance : array of shape (D,)
+        The instance, in engine coordinates; it is faithful.
+    domain : Box
+        The whole domain.
+    purity, confidence : float
+        What the certifier will ask of a proposal.
+    rng : Generator
+        The search's own random stream.
+    report : callable
+        Told the name of the phase and the present shape, for a progress bar.
+    """
+
+    oracle: Oracle
+    instance: FloatArray
+    domain: Box
+    purity: float
+    confidence: float
+    rng: np.random.Generator
+    report: Callable[[str, Shape], None] = lambda *_: None
+
+    @property
+    def free_axes(self) -> IntArray:
+        """The axes that are not constant."""
+        return np.flatnonzero(self.domain.upper > self.domain.lower)
+
+
+class Search(Protocol):
+    """A way to look for large faithful shapes."""
+
+    @property
+    def name(self) -> str:
+        """What the search is called."""
+
+    def propose(self, task: Task) -> Proposals:
+        """Propose shapes, best first."""

@@ -1,0 +1,170 @@
+"""In few dimensions: hope for the largest box that nothing seen so far speaks against, and try it.
+
+Every failure ever drawn stands for a volume: one over the density of all draws where it lies. The largest
+box in which the failures stand for hardly anything is found exactly, or almost, by a kernel, and
+drawn in. Either it holds, or its failures rule it out, and many more. Where what fails has sides like a
+box's, as with trees, a few rounds settle it. Where the boundary is curved, they do not: too many boxes look
+alike.
+
+Nothing here is part of the guarantee: every rule is a heuristic, its constants chosen on the benchmarks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from lime_guarantee.engine.certify.certifier import Attempt
+from lime_guarantee.engine.kernels.consistent_box import densities, largest_box
+from lime_guarantee.engine.kernels.max_box import expand_box, points_inside
+from lime_guarantee.engine.search.base import Effort, Task
+from lime_guarantee.engine.search.face_balancing import FaceBalancing
+from lime_guarantee.engine.search.max_box import NO_PRIORITY
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import BoolArray, FloatArray
+
+AIM = 0.2
+"""The failing share that is hoped for, as a fraction of the allowed one."""
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How much is spent.
+
+    At most so many nodes are searched for a box; a box has held after so many draws, in units of
+    1 / (1 - purity); the sides of the smaller boxes of a proposal keep away from failures by these margins,
+    shares of the width.
+    """
+
+    nodes: int
+    held: float
+    margins: tuple[float, ...]
+
+
+PLANS = {
+    "low": _Plan(nodes=100, held=1.0, margins=(0.01, 0.04)),
+    "normal": _Plan(nodes=200, held=1.2, margins=(0.01, 0.04)),
+    "high": _Plan(nodes=600, held=2.0, margins=(0.005, 0.02)),
+}
+
+SCALES, SCALE_DRAWS = 0.5 ** np.arange(8), 12
+"""Common factors at which the search begins, and draws at each."""
+
+FIRST = 32
+"""Draws that a box is first tried on."""
+
+SMALLER = 0.005
+"""The log volume by which each of the boxes of a proposal is smaller than the one before, at least."""
+
+LARGEST_EXPONENT = 700.0
+
+
+class ConsistentBox:
+    """All that has been drawn, and the largest box that it does not speak against.
+
+    Parameters
+    ----------
+    task : Task
+    effort : str
+    steering : FaceBalancing
+        Knows how far one feature can go alone. No box goes past what failed there.
+    spend : callable
+        Told the number of draws before they are made; may refuse by raising.
+    """
+
+    def __init__(
+        self, task: Task, effort: Effort, steering: FaceBalancing, spend: Callable[[int], None]
+    ) -> None:
+        self.task = task
+        self.spend = spend
+        self.plan = PLANS[effort]
+        self.aim = AIM * (1.0 - task.purity)
+        self.enough = int(np.ceil(self.plan.held / (1.0 - task.purity)))
+        self.reach = steering.box(steering.failed_at)
+        self.seen: list[tuple[FloatArray, BoolArray]] = []
+        self._drawn: list[tuple[FloatArray, FloatArray, float]] = []  # bounds, and the density of the draws
+        self._failures = np.empty((0, task.instance.size))
+        self._density = np.empty(0)  # of all draws, at the failures
+        self._draw([steering.box(scale * steering.extent) for scale in SCALES], SCALE_DRAWS)
+
+    def note(self, box: Box, points: FloatArray, faithful: BoolArray) -> None:
+        """Take note of points drawn in a box."""
+        if len(points) == 0:
+            return
+        times = self.task.domain.log_volume - box.log_volume
+        density = len(points) * float(np.exp(min(times, LARGEST_EXPONENT)))
+        self._drawn.append((box.lower, box.upper, density))
+        self.seen.append((points, faithful))
+        self._density[box.contains(self._failures)] += density
+        new = points[~faithful]
+        lower, upper, dense = (np.array(column) for column in zip(*self._drawn, strict=True))
+        self._failures = np.concatenate([self._failures, new])
+        self._density = np.concatenate([self._density, densities(new, lower, upper, dense)])
+
+    def note_attempt(self, boxes: tuple[Box, ...], attempt: Attempt) -> None:
+        """Take note of what was drawn when these boxes were put to the test."""
+        ends = np.cumsum(attempt.drawn)
+        for box, count, end in zip(boxes, attempt.drawn, ends, strict=True):
+            self.note(box, attempt.points[end - count : end], attempt.faithful[end - count : end])
+
+    def _draw(self, boxes: list[Box], count: int) -> BoolArray:
+        """Draw so many points in each of the boxes, and take note of them."""
+        self.spend(len(boxes) * count)
+        points = [box.sample(self.task.rng, count) for box in boxes]
+        faithful = self.task.oracle.evaluate(np.concatenate(points))
+        for box, drawn, good in zip(boxes, points, np.split(faithful, len(boxes)), strict=True):
+            self.note(box, drawn, good)
+        return faithful
+
+    def largest(self, aim: float, within: Box) -> Box:
+        """The largest box, within another one, in which failures stand for no more than this share."""
+        domain = self.task.domain
+        inside = within.contains(self._failures)
+        failures = np.ascontiguousarray(self._failures[inside])
+        lower, upper = largest_box(
+            failures,
+            1.0 / self._density[inside],
+            self.task.instance,
+            within.lower,
+            within.upper,
+            domain.unit,
+            domain.width,
+            aim,
+            self.plan.nodes,
+        )
+        outside = failures[~points_inside(failures, lower, upper)]
+        lower, upper = expand_box(  # sides may have been cut for failures that another side keeps out
+            outside, lower, upper, within.lower, within.upper, domain.unit, NO_PRIORITY
+        )
+        return Box(lower, upper, domain.unit)
+
+    def settle(self, rounds: int) -> bool:
+        """Try the largest box until one holds; False if none does."""
+        box, count = self.largest(self.aim, self.reach), FIRST
+        for _ in range(rounds):
+            self.task.report("growing", box)
+            if np.mean(~self._draw([box], count)) > self.aim:
+                box = self.largest(self.aim, self.reach)
+            elif count < self.enough:
+                count = min(2 * count, self.enough)
+            else:
+                return True
+        return False
+
+    def nested(self) -> tuple[Box, ...]:
+        """The largest box, and smaller ones in it that keep away from all failures."""
+        boxes = [self.largest(self.aim, self.reach)]
+        clean = self.largest(0.0, boxes[0])
+        domain, instance = self.task.domain, self.task.instance
+        for margin in self.plan.margins:
+            way = np.where(domain.unit > 0, 0.0, margin * clean.width)
+            box = Box(
+                np.where(clean.lower > domain.lower, np.minimum(clean.lower + way, instance), clean.lower),
+                np.where(clean.upper < domain.upper, np.maximum(clean.upper - way, instance), clean.upper),
+                domain.unit,
+            )
+            if box.log_volume < boxes[-1].log_volume - SMALLER:
+                boxes.append(box)
+        return tuple(boxes)

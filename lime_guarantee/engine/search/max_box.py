@@ -1,0 +1,88 @@
+"""The maximum-box problem: the largest box with many positive points and no negative one.
+
+Eckstein, Hammer, Liu, Nediak and Simeone (2002), "The maximum box problem and its application to data
+analysis", with three changes of Havasi et al. (2024): the box holds the anchor; at most `max_nodes` nodes are
+searched; the sides are then moved out until they meet a negative point or the edge.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lime_guarantee.engine.kernels import max_box as kernels
+from lime_guarantee.support.arrays import FloatArray, IntArray
+
+NO_PRIORITY: IntArray = np.empty(0, dtype=np.int64)
+
+
+class MaxBoxProblem:
+    """Positive and negative points around an anchor, and the best box among them.
+
+    Negatives are added as they are found; the box is solved anew only when one of them lies in the core, the
+    hull of the positives captured so far. Otherwise only the expansion has to give way.
+
+    Parameters
+    ----------
+    anchor : (D,) array
+    positives : (P, D) array
+    low_edge, high_edge : (D,) arrays
+        No box reaches past them.
+    unit : (D,) array
+        See `Box`.
+    max_nodes : int
+    rng : Generator, optional
+        If given, sides are expanded in random order instead of largest gain first.
+    """
+
+    def __init__(
+        self,
+        anchor: FloatArray,
+        positives: FloatArray,
+        low_edge: FloatArray,
+        high_edge: FloatArray,
+        unit: FloatArray,
+        max_nodes: int,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.anchor = np.ascontiguousarray(anchor)
+        self.positives = np.ascontiguousarray(np.vstack([anchor, positives]))
+        self.order = np.ascontiguousarray(np.argsort(self.positives, axis=0).T)
+        self.negatives = np.empty((0, anchor.size))
+        self.low_edge = np.ascontiguousarray(low_edge)
+        self.high_edge = np.ascontiguousarray(high_edge)
+        self.unit = np.ascontiguousarray(unit)
+        self.max_nodes = max_nodes
+        self.rng = rng
+        everything = np.ones(len(self.positives), dtype=np.bool_)
+        self.core = kernels.hull(self.positives, everything)
+        self.captured = len(self.positives)
+
+    def add_negatives(self, points: FloatArray) -> None:
+        """Take note of negative points, and make the core avoid them."""
+        points = np.ascontiguousarray(points)
+        self.negatives = np.concatenate([self.negatives, points])
+        if kernels.points_inside(points, *self.core).any():
+            self._solve()
+
+    def expanded(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of the core, expanded until every side meets a negative point or the edge."""
+        priority = NO_PRIORITY
+        if self.rng is not None:
+            priority = self.rng.permutation(2 * self.anchor.size)
+        lower, upper = kernels.expand_box(
+            self.negatives, *self.core, self.low_edge, self.high_edge, self.unit, priority
+        )
+        return lower, upper
+
+    def _solve(self) -> None:
+        everything = np.ones(len(self.positives), dtype=np.bool_)
+        reachable = kernels.points_inside(self.negatives, *kernels.hull(self.positives, everything))
+        lower, upper, self.captured = kernels.max_box(
+            self.positives,
+            self.order,
+            self.negatives[reachable],
+            self.anchor,
+            self.unit,
+            self.max_nodes,
+        )
+        self.core = lower, upper

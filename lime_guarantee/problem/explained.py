@@ -1,0 +1,95 @@
+"""What was explained, and what it means for the explanation to be faithful there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from lime_guarantee.problem.problem import Agreement, SameChange, SameClass, SameValue
+
+TestName = Literal["class", "value", "change"]
+Space = Literal["features", "presence"]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The explanation a region belongs to.
+
+    Parameters
+    ----------
+    kind : str
+        Such as ``"lime tabular"``.
+    space : {"features", "presence"}
+        "features": the axes are the model's features. "presence": they are parts of the instance (words,
+        superpixels), 1 while it is there and 0 once it is removed.
+    label : int or None
+        The class that the explanation is about; None for a regression.
+    label_name : str or None
+        What that class is called.
+    test : {"class", "value", "change"}
+        When the explanation counts as faithful: it chooses the same class, gives the same value, or changes
+        by the same amount.
+    tolerance : float
+        How far apart the two may be.
+    model_at_instance, surrogate_at_instance : tuple of float
+        What the model and the explanation say about the instance: one number, or a score for every class
+        where all of them were explained.
+    weights : tuple of float
+        What the explanation says of every feature; 0 where it says nothing.
+    notes : tuple of str
+        What was guessed, and faults of the explanation library that touch this explanation.
+    """
+
+    kind: str
+    space: Space
+    label: int | None
+    label_name: str | None
+    test: TestName
+    tolerance: float
+    model_at_instance: tuple[float, ...]
+    surrogate_at_instance: tuple[float, ...]
+    weights: tuple[float, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """How far apart model and explanation are at the instance, in the score of the model's class."""
+        chosen = int(np.argmax(self.model_at_instance))
+        return abs(self.model_at_instance[chosen] - self.surrogate_at_instance[chosen])
+
+    @property
+    def agreement(self) -> Agreement:
+        """The rule that decides where the explanation is faithful."""
+        if self.test == "class":
+            return SameClass(self.tolerance)
+        if self.test == "value":
+            return SameValue(self.tolerance)
+        one = len(self.model_at_instance) == 1
+        model, surrogate = self.model_at_instance, self.surrogate_at_instance
+        return SameChange(
+            self.tolerance,
+            model[0] if one else np.array(model),
+            surrogate[0] if one else np.array(surrogate),
+        )
+
+    @property
+    def miss(self) -> str:
+        """Why the explanation is not faithful at the instance itself, and the ways out."""
+        chosen = int(np.argmax(self.model_at_instance))
+        model, surrogate = self.model_at_instance[chosen], self.surrogate_at_instance[chosen]
+        about = "" if self.label_name is None else f" for {self.label_name!r}"
+        return (
+            f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
+            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better "
+            f"explanation; tolerance={_above(self.gap):.4g} or more; or test='change', which compares "
+            "changes from the instance on, as the bar chart shows them, and leaves the intercept out."
+        )
+
+
+def _above(gap: float) -> float:
+    """A round number above the gap."""
+    step = 10.0 ** np.floor(np.log10(gap)) / 10 if gap > 0 else 0.01
+    above = float(np.floor(gap / step) + 1) * step
+    return above if above - gap > step / 1000 else above + step  # rounding may have taken the gap itself

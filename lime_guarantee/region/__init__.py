@@ -1,0 +1,1 @@
+"""What comes out: a region, its report, and how it is made wider."""

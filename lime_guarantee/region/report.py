@@ -1,0 +1,191 @@
+"""A region in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_FLOOR, Context
+from typing import TYPE_CHECKING, Any
+
+from lime_guarantee.space.domain import Axis
+
+if TYPE_CHECKING:
+    from lime_guarantee.region.region import GuaranteeRegion
+
+MOST_FEATURES = 60
+
+FAITHFUL = {
+    "class": "the same class, or the same score within",
+    "value": "the same value within",
+    "change": "the same change within",
+}
+
+
+def describe(region: GuaranteeRegion) -> str:
+    """The report that ``str(region)`` gives: the answer first, then the features, then the evidence."""
+    lines = [answer(region)]
+    if region:
+        lines += ["", *(_parts(region) if in_presence(region) else _feature_table(region))]
+    lines += ["", *evidence(region)]
+    return "\n".join(lines)
+
+
+def in_presence(region: GuaranteeRegion) -> bool:
+    """Whether the axes are parts of the instance, there or removed."""
+    return region.explained is not None and region.explained.space == "presence"
+
+
+def answer(region: GuaranteeRegion) -> str:
+    """The answer, in a sentence."""
+    if region.status == "certified":
+        if in_presence(region):
+            return (
+                f"Certified: {len(region.removable)} of {len(region.domain)} parts may be removed in any "
+                f"combination; the explanation is faithful on at least {region.purity!r} of the "
+                f"combinations, with confidence {region.confidence!r}."
+            )
+        shape = "box" if region.radius is None else f"ball of radius {region.radius:.4g}"
+        return (
+            f"Certified: in this {shape} the explanation is faithful on at least {region.purity!r} of the "
+            f"volume, with confidence {region.confidence!r}."
+        )
+    if region.status == "unfaithful":
+        return f"Unfaithful: {region.reason}"
+    return f"Uncertified: {region.reason}"
+
+
+def _parts(region: GuaranteeRegion) -> list[str]:
+    """The words or superpixels that may go and those that must stay; a weight is shown where there is one."""
+    assert region.explained is not None
+    free = set(region.removable)
+    shown = {
+        axis.name: f"{axis.name} ({weight:+.3g})" if weight else axis.name
+        for axis, weight in zip(region.domain.axes, region.explained.weights, strict=True)
+    }
+    may_go = [text for name, text in shown.items() if name in free]
+    fixed = {axis.name for axis in region.domain.axes if axis.constant}  # stands for nothing in the instance
+    must_stay = [text for name, text in shown.items() if name not in free | fixed]
+    return [f"May go:    {_listed(may_go)}", f"Must stay: {_listed(must_stay)}"]
+
+
+def _listed(names: list[str]) -> str:
+    more = f", and {len(names) - MOST_FEATURES} more (see to_frame())" if len(names) > MOST_FEATURES else ""
+    return ", ".join(names[:MOST_FEATURES]) + more or "none"
+
+
+def _feature_table(region: GuaranteeRegion) -> list[str]:
+    weights = None if region.explained is None else region.explained.weights
+    rows = [["feature", "instance", *([] if weights is None else ["weight"]), "region", "reach"]]
+    shown = region.domain.axes[:MOST_FEATURES]
+    for i, axis in enumerate(shown):
+        rows.append(
+            [
+                axis.name,
+                value_on(axis, region.instance[i]),
+                *([] if weights is None else [weight_text(weights[i])]),
+                extent(region, i, axis),
+                share_text(region.reach[i]),
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    if len(region.domain) > len(shown):
+        lines.append(f"... and {len(region.domain) - len(shown)} features more (see to_frame()).")
+    return [line.rstrip() for line in lines]
+
+
+def extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
+    """The values of one feature that lie in the region."""
+    if axis.constant:
+        return "constant"
+    if axis.kind == "categorical":
+        return "{" + ", ".join(map(axis.label, region.allowed[axis.name])) + "}"
+    lower, upper = region.lower[index], region.upper[index]
+    text = f"[{_inward(lower, upper, axis, math.ceil)}, {_inward(upper, lower, axis, math.floor)}]"
+    if (lower, upper) == (axis.low, axis.high):
+        text += " free"
+    return text
+
+
+def evidence(region: GuaranteeRegion) -> list[str]:
+    """What the answer rests on, and what it cost."""
+    lines = []
+    certificate, explained = region.certificate, region.explained
+    if explained is not None:
+        about = "" if explained.label_name is None else f" of {explained.label_name!r}"
+        lines.append(
+            f"Explained: {explained.kind}{about}; faithful: {FAITHFUL[explained.test]} "
+            f"{explained.tolerance:.3g}."
+        )
+    if certificate is not None:
+        lines.append(
+            f"Evidence: {certificate.failures} of {certificate.draws:,} fresh draws failed; purity at least "
+            f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
+            f"{certificate.attempts})."
+        )
+        lines.append(
+            f"Volume: 10^{region.log10_volume:.2f}, {share_text(region.volume_fraction)} of the domain."
+        )
+    lines.append(
+        f"Cost: {region.evaluations:,} evaluations in {region.calls:,} calls; search {region.search}."
+    )
+    if region.widened:
+        lines.append(f"The domain was widened to hold the instance in: {', '.join(region.widened)}.")
+    lines += [] if explained is None else [f"Note: {note}" for note in explained.notes]
+    return lines
+
+
+def _inward(bound: float, other: float, axis: Axis, towards: Callable[[float], int]) -> str:
+    """A bound to about four digits of the width, rounded into the region, so that none too much is said."""
+    if axis.has_cells:
+        return str(int(bound))
+    width = abs(bound - other)
+    decimals = 3 - math.floor(math.log10(width)) if width > 0 else 17
+    if not 0 <= decimals <= 12:
+        return repr(float(bound))
+    return f"{towards(bound * 10**decimals) / 10**decimals:.{decimals}f}"
+
+
+def _rounded_down(bound: float) -> str:
+    return f"{math.floor(bound * 1e5) / 1e5:.5f}"
+
+
+def value_on(axis: Axis, value: Any) -> str:
+    """A raw value of a feature, as that calls it."""
+    if axis.kind == "categorical":
+        return axis.label(value)
+    return f"{value:.0f}" if axis.has_cells else value_text(value)
+
+
+def weight_text(weight: float) -> str:
+    """What an explanation says of a feature."""
+    return f"{weight:+.3g}" if weight else "0"
+
+
+def value_text(value: object) -> str:
+    """A raw value, a number to four digits."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def share_text(share: float) -> str:
+    """A share, in per cent; 100 only if it is all.
+
+    Examples
+    --------
+    >>> share_text(1 / 3), share_text(0.9999), share_text(1.0)
+    ('33.3 %', '> 99.9 %', '100 %')
+    """
+    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.3g} %"
+
+
+def lower_text(value: float, digits: int) -> str:
+    """A number to so many digits, and never more than it is.
+
+    Examples
+    --------
+    >>> lower_text(99.987, 3), lower_text(0.129, 2), lower_text(100.0, 2)
+    ('99.9', '0.12', '100')
+    """
+    context = Context(prec=digits, rounding=ROUND_FLOOR)
+    exact = context.create_decimal_from_float(value * (1 + 1e-12))  # 100 * 0.29 is 28.999999999999996
+    return f"{exact.normalize():f}"

@@ -1,0 +1,1 @@
+"""What a point is: axes, domains, boxes, and tables of raw values."""

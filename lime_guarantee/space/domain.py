@@ -1,0 +1,462 @@
+"""Domains: the allowed range and kind of every feature, as ordered axes.
+
+The engine sees intervals on axes and nothing else. A raw value becomes an engine coordinate like so:
+
+=========== ==================================================================================
+continuous  the value itself
+integer     the value itself; only whole numbers exist
+binary      an integer axis with the cells 0 and 1
+categorical the position of the value in the axis's list of categories
+=========== ==================================================================================
+
+A value that does not exist on its axis (an unknown category, 2.5 on an integer axis) becomes NaN, which
+lies in no box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.box import Box
+from lime_guarantee.space.tables import Table, as_row, as_table, from_json, is_number, plain, to_json
+from lime_guarantee.support.arrays import AnyArray, FloatArray, frozen
+
+Kind = Literal["continuous", "integer", "binary", "categorical"]
+FeatureKey = int | str
+
+LARGEST_CELL = 2.0**51
+"""Whole numbers up to here, and the number of cells between two of them, are exact as floats."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One feature: its name, its kind and, in engine coordinates, its range.
+
+    Categories may have labels, which reports show instead of the raw values.
+    """
+
+    name: str
+    kind: Kind
+    low: float
+    high: float
+    categories: tuple[Hashable, ...] = ()
+    labels: tuple[str, ...] = ()
+
+    @property
+    def constant(self) -> bool:
+        """Whether the axis has a single value."""
+        return self.low == self.high
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether only separate values exist on the axis."""
+        return self.kind != "continuous"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether every raw value is a number."""
+        return all(is_number(value) for value in self.categories)
+
+    def encode(self, column: AnyArray) -> FloatArray:
+        """Engine coordinates of a column of raw values."""
+        if self.kind == "categorical":
+            return self._encode_categories(column)
+        try:
+            values = np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"feature {self.name!r} is {self.kind}, so its values must be numbers; {error}. "
+                "Name it in `categories=` if its values are categories."
+            ) from error
+        if self.has_cells:
+            values = np.where(values == np.round(values), values, np.nan)
+        return values
+
+    def decode(self, coordinates: FloatArray) -> AnyArray:
+        """Raw values of a column of engine coordinates."""
+        if self.kind != "categorical":
+            return coordinates
+        return self._category_array[coordinates.astype(np.int64)]
+
+    def position(self, value: Hashable) -> int | None:
+        """Where a raw value stands among the categories, if it does."""
+        return self._positions.get(_category_key(value))
+
+    def label(self, value: Hashable) -> str:
+        """What a category is called."""
+        position = self.position(value)
+        if self.labels and position is not None:
+            return self.labels[position]
+        return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    def including(self, value: Any) -> Axis:
+        """The same axis, widened where need be so that the raw value exists on it."""
+        if self.kind == "categorical":
+            if self.position(value) is not None:
+                return self
+            labels = (*self.labels, str(plain(value))) if self.labels else ()
+            return categorical_axis(self.name, (*self.categories, value), labels)
+        number = float(self.encode(np.array([value], dtype=object))[0])
+        if np.isnan(number) and self.has_cells and is_number(value) and np.isfinite(float(value)):
+            raise InvalidInputError(
+                f"instance: feature {self.name!r} is {self.kind}, but the instance has {value!r} there, "
+                "which is not a whole number. Round the instance, or leave the feature out of `integer=`."
+            )
+        if not np.isfinite(number):
+            raise InvalidInputError(
+                f"instance: feature {self.name!r} must be a finite number; got {value!r}."
+            )
+        return ordered_axis(self.name, min(self.low, number), max(self.high, number), integer=self.has_cells)
+
+    @cached_property
+    def _category_array(self) -> AnyArray:
+        if self.numeric:
+            return np.array([float(value) for value in self.categories])  # type: ignore[arg-type]
+        array = np.empty(len(self.categories), dtype=object)
+        array[:] = self.categories
+        return array
+
+    @cached_property
+    def _positions(self) -> dict[Hashable, int]:
+        return {_category_key(value): i for i, value in enumerate(self.categories)}
+
+    def _encode_categories(self, column: AnyArray) -> FloatArray:
+        positions = [self.position(value) for value in column.tolist()]
+        return np.array([np.nan if p is None else p for p in positions], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The axes of a problem, in the order of the model's features.
+
+    Build one with `Domain.from_bounds` or `Domain.from_data`.
+
+    Examples
+    --------
+    >>> domain = Domain.from_bounds([0, 1, 0], [1, 5, 0], names=["age", "rooms", "colour"],
+    ...                             integer=["rooms"], categories={"colour": ["red", "blue"]})
+    >>> domain.kinds
+    ('continuous', 'integer', 'categorical')
+    >>> domain.box().width
+    array([1., 5., 2.])
+    """
+
+    axes: tuple[Axis, ...]
+
+    def __post_init__(self) -> None:
+        if not self.axes:
+            raise InvalidInputError("domain: it has no features. Give bounds for at least one.")
+        names = [axis.name for axis in self.axes]
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise InvalidInputError(f"names: every feature needs a name of its own; {repeated} repeat.")
+        for axis in self.axes:
+            if not np.isfinite(axis.high - axis.low):
+                raise InvalidInputError(
+                    f"domain: feature {axis.name!r} spans [{axis.low}, {axis.high}], wider than a float "
+                    "can hold. Give narrower bounds."
+                )
+
+    @classmethod
+    def from_bounds(
+        cls,
+        lower: Sequence[float] | AnyArray,
+        upper: Sequence[float] | AnyArray,
+        *,
+        names: Sequence[str] | None = None,
+        integer: Sequence[FeatureKey] = (),
+        categories: Mapping[FeatureKey, Sequence[Hashable]] | None = None,
+    ) -> Domain:
+        """A domain from the lowest and highest value of every feature.
+
+        Parameters
+        ----------
+        lower, upper : sequences of length D
+            Bounds. On a categorical feature they are not looked at.
+        names : sequence of str, optional
+            By default ``x0``, ``x1``, ...
+        integer : sequence of int or str
+            The features, by position or name, on which only whole numbers exist.
+        categories : mapping of int or str to sequence
+            The categorical features and the values each may take.
+        """
+        low, high = _bounds_array("lower", lower), _bounds_array("upper", upper)
+        if low.size != high.size:
+            raise InvalidInputError(
+                f"lower and upper must have one entry a feature each; got {low.size} and {high.size}."
+            )
+        names = _feature_names(names, low.size)
+        whole = {feature_index(key, names, "integer") for key in integer}
+        listed = {
+            feature_index(key, names, "categories"): values for key, values in (categories or {}).items()
+        }
+        both = sorted(names[i] for i in whole & listed.keys())
+        if both:
+            raise InvalidInputError(f"features {both} are named in both `integer=` and `categories=`.")
+        return cls(
+            tuple(
+                categorical_axis(name, listed[i])
+                if i in listed
+                else ordered_axis(name, low[i], high[i], integer=i in whole)
+                for i, name in enumerate(names)
+            )
+        )
+
+    @classmethod
+    def from_data(
+        cls,
+        X: Any,
+        *,
+        names: Sequence[str] | None = None,
+        integer: Sequence[FeatureKey] | Literal["auto"] = "auto",
+        categories: Mapping[FeatureKey, Sequence[Hashable]] | None = None,
+    ) -> Domain:
+        """A domain spanned by data: an (n, D) array or a DataFrame.
+
+        Columns of text, objects or pandas categories become categorical, booleans binary. With
+        ``integer="auto"`` a column of whole numbers becomes integer. Missing values are passed over.
+
+        Examples
+        --------
+        >>> Domain.from_data([[0.5, 1.0], [1.5, 7.0]]).kinds
+        ('continuous', 'integer')
+        """
+        table = as_table(X)
+        if table.values.shape[0] == 0:
+            raise InvalidInputError("X: it has no rows, so it spans no domain. Give at least one row.")
+        names = _feature_names(names if names is not None else table.names, table.values.shape[1])
+        listed = {
+            feature_index(key, names, "categories"): tuple(values)
+            for key, values in (categories or {}).items()
+        }
+        whole = None if integer == "auto" else {feature_index(key, names, "integer") for key in integer}
+        return cls(tuple(_axis_from_column(table, i, name, listed, whole) for i, name in enumerate(names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The features' names."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The features' kinds."""
+        return tuple(axis.kind for axis in self.axes)
+
+    @cached_property
+    def lower(self) -> FloatArray:
+        """The lowest engine coordinate of every axis."""
+        return frozen([axis.low for axis in self.axes])
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """The highest engine coordinate of every axis."""
+        return frozen([axis.high for axis in self.axes])
+
+    @cached_property
+    def unit(self) -> FloatArray:
+        """What a single point adds to a width; see `Box`. A constant axis counts as one cell."""
+        return frozen([float(axis.has_cells or axis.constant) for axis in self.axes])
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether rows of raw values are plain float arrays (else arrays of objects)."""
+        return all(axis.numeric for axis in self.axes)
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    def box(self) -> Box:
+        """The whole domain as a box."""
+        return Box(self.lower, self.upper, self.unit)
+
+    def encode(self, X: Any) -> FloatArray:
+        """Engine coordinates of rows of raw values; NaN where a value does not exist on its axis."""
+        table = as_table(X, self.names)
+        self._check_width(table.values.shape[1], "X")
+        return np.column_stack([axis.encode(table.values[:, i]) for i, axis in enumerate(self.axes)]).astype(
+            np.float64, copy=False
+        )
+
+    def decode(self, coordinates: FloatArray) -> AnyArray:
+        """Rows of raw values at engine coordinates; always a fresh array."""
+        if all(kind != "categorical" for kind in self.kinds):
+            return np.array(coordinates, dtype=np.float64)
+        rows = np.empty(coordinates.shape, dtype=np.float64 if self.numeric else object)
+        for i, axis in enumerate(self.axes):
+            rows[:, i] = axis.decode(coordinates[:, i])
+        return rows
+
+    def row(self, instance: Any) -> AnyArray:
+        """An instance given as a list, Series, (D,) or (1, D) array or one-row frame, as a (D,) array."""
+        row = as_row(instance, self.names)
+        self._check_width(row.size, "instance")
+        return row
+
+    def including(self, instance: AnyArray) -> tuple[Domain, tuple[str, ...]]:
+        """The domain widened to hold the instance, and the names of the features that had to give."""
+        axes = tuple(axis.including(value) for axis, value in zip(self.axes, instance, strict=True))
+        widened = tuple(new.name for old, new in zip(self.axes, axes, strict=True) if new != old)
+        return Domain(axes), widened
+
+    def reordered(self, orders: Mapping[int, Sequence[int]]) -> Domain:
+        """The domain with the categories of some axes in another order.
+
+        Examples
+        --------
+        >>> domain = Domain.from_bounds([0], [0], categories={0: ["a", "b", "c"]})
+        >>> domain.reordered({0: [2, 0, 1]}).axes[0].categories
+        ('c', 'a', 'b')
+        """
+        axes = list(self.axes)
+        for i, order in orders.items():
+            categories, labels = axes[i].categories, axes[i].labels
+            if sorted(order) != list(range(len(categories))):
+                raise ValueError(f"orders[{i}] is no permutation of {len(categories)} categories")
+            axes[i] = replace(
+                axes[i],
+                categories=tuple(categories[k] for k in order),
+                labels=tuple(labels[k] for k in order) if labels else (),
+            )
+        return Domain(tuple(axes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The domain in plain types, fit for JSON."""
+        return {
+            "axes": [
+                {
+                    "name": axis.name,
+                    "kind": axis.kind,
+                    "low": axis.low,
+                    "high": axis.high,
+                    "categories": [to_json(value) for value in axis.categories],
+                    "labels": list(axis.labels),
+                }
+                for axis in self.axes
+            ]
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Domain:
+        """The domain that `to_dict` described."""
+        return cls(
+            tuple(
+                Axis(
+                    **{
+                        **axis,
+                        "categories": tuple(from_json(value) for value in axis["categories"]),
+                        "labels": tuple(axis["labels"]),
+                    }
+                )
+                for axis in data["axes"]
+            )
+        )
+
+    def _check_width(self, width: int, parameter: str) -> None:
+        if width != len(self.axes):
+            raise InvalidInputError(
+                f"{parameter}: it must have {len(self.axes)} features, as the domain has; got {width}."
+            )
+
+
+def _category_key(value: Hashable) -> Hashable:
+    """Equal for equal categories: 1 and 1.0 are one category, and every NaN is the same one."""
+    if is_number(value):
+        number = float(value)  # type: ignore[arg-type]
+        return ("nan",) if np.isnan(number) else number
+    return value
+
+
+def categorical_axis(name: str, values: Sequence[Hashable], labels: Sequence[str] = ()) -> Axis:
+    """An axis of categories, called by labels where those are given."""
+    categories = tuple(plain(value) for value in values)
+    if not categories:
+        raise InvalidInputError(f"categories: feature {name!r} has none. List the values it may take.")
+    if len({_category_key(value) for value in categories}) < len(categories):
+        raise InvalidInputError(f"categories: feature {name!r} lists a value twice: {list(categories)}.")
+    return Axis(name, "categorical", 0.0, float(len(categories) - 1), categories, tuple(labels))
+
+
+def ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Axis:
+    """An axis of numbers: continuous, integer or binary."""
+    low, high = float(low), float(high)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise InvalidInputError(
+            f"bounds: feature {name!r} needs finite bounds; got [{low}, {high}]. "
+            "Take the lowest and highest value you would call possible."
+        )
+    if low > high:
+        raise InvalidInputError(
+            f"bounds: feature {name!r} has its lower bound {low} above its upper bound {high}. Swap them."
+        )
+    if not integer:
+        return Axis(name, "continuous", low, high)
+    first, last = float(np.ceil(low)), float(np.floor(high))
+    if first > last:
+        raise InvalidInputError(f"bounds: feature {name!r} is integer, but [{low}, {high}] holds no integer.")
+    if max(-first, last) > LARGEST_CELL:
+        raise InvalidInputError(
+            f"bounds: feature {name!r} is integer and reaches past 2**51, where floats are no longer exact. "
+            "Leave it out of `integer=`."
+        )
+    return Axis(name, "binary" if (first, last) == (0.0, 1.0) else "integer", first, last)
+
+
+def _axis_from_column(
+    table: Table,
+    index: int,
+    name: str,
+    listed: Mapping[int, Sequence[Hashable]],
+    whole: set[int] | None,
+) -> Axis:
+    if index in listed:
+        return categorical_axis(name, listed[index])
+    if index in table.categories:
+        return categorical_axis(name, table.categories[index])
+    column = table.values[:, index].astype(np.float64)
+    known = column[~np.isnan(column)]
+    if known.size == 0:
+        raise InvalidInputError(
+            f"X: feature {name!r} has no value but missing ones. Drop it, or name its `categories=`."
+        )
+    integer = index in whole if whole is not None else bool(np.all(known == np.round(known)))
+    return ordered_axis(name, known.min(), known.max(), integer=integer)
+
+
+def _bounds_array(parameter: str, values: Sequence[float] | AnyArray) -> FloatArray:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{parameter}: bounds must be numbers; {error}.") from error
+    if array.ndim != 1:
+        raise InvalidInputError(
+            f"{parameter}: one bound a feature is required; got an array of shape {array.shape}."
+        )
+    return array
+
+
+def _feature_names(names: Sequence[str] | None, count: int) -> list[str]:
+    if names is None:
+        return [f"x{i}" for i in range(count)]
+    names = [str(name) for name in names]
+    if len(names) != count:
+        raise InvalidInputError(f"names: {count} features need as many names; got {len(names)}.")
+    return names
+
+
+def feature_index(key: FeatureKey, names: Sequence[str], parameter: str) -> int:
+    """The position of a feature that is given by its name or its position."""
+    if isinstance(key, str):
+        if key in names:
+            return names.index(key)
+        raise InvalidInputError(f"{parameter}: there is no feature {key!r}. The features are {list(names)}.")
+    if isinstance(key, (int, np.integer)) and 0 <= key < len(names):
+        return int(key)
+    raise InvalidInputError(
+        f"{parameter}: a feature is named by its name or its position 0..{len(names) - 1}; got {key!r}."
+    )

@@ -1,0 +1,1 @@
+"""What every room uses: array types, optional imports, files written whole, progress."""

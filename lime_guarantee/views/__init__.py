@@ -1,0 +1,1 @@
+"""For people: pictures and pages of regions and audits."""

@@ -1,0 +1,142 @@
+"""The page of an audit: all verdicts in a table, and behind each its region and its evidence."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING, Any
+
+from lime_guarantee.region.report import (
+    answer,
+    evidence,
+    in_presence,
+    lower_text,
+    share_text,
+    value_on,
+)
+from lime_guarantee.views.html.page import make_page
+from lime_guarantee.views.html.rows import FeatureRow, feature_rows
+
+if TYPE_CHECKING:
+    from lime_guarantee.auditing.evidence import Finding
+    from lime_guarantee.auditing.real_rows import DataCheck
+    from lime_guarantee.auditing.record import AuditRecord
+    from lime_guarantee.auditing.report import AuditReport
+    from lime_guarantee.region.region import GuaranteeRegion
+
+TITLE = "Audit of explanations"
+
+
+def audit_page(report: AuditReport) -> str:
+    """The page, as text."""
+    names: dict[tuple[str, ...], int] = {}
+    records = [_record(record, names) for record in report.records]
+    data = {"verdicts": list(report.counts), "names": [list(some) for some in names], "records": records}
+    return make_page("audit", TITLE, _body(report), {"audit": data})
+
+
+def _record(record: AuditRecord, names: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    """A record as the page has it: texts, and numbers to sort by; names are kept once for all records."""
+    data: dict[str, Any] = {
+        "index": record.index,
+        "verdict": record.verdict,
+        "reason": record.reason,
+        "coverage": record.coverage,
+    }
+    region = record.region
+    if region is None:
+        return data
+    rows = feature_rows(region)
+    explained = region.explained
+    data.update(
+        label=None if explained is None else explained.label_name or explained.kind,
+        names=names.setdefault(region.names, len(names)),
+        answer=answer(region),
+        evidence=evidence(region),
+        presence=in_presence(region),
+        rows=[_row(row) for row in rows],
+        findings=[_finding(finding, region) for finding in record.findings if finding.draws],
+        check=None if record.data_check is None else _check(record.data_check, region),
+    )
+    if region:
+        shortest = int(region.reach.argmin())
+        data.update(volume=region.volume_fraction, reach=float(region.reach[shortest]), shortest=shortest)
+    return data
+
+
+def _row(row: FeatureRow) -> list[Any]:
+    """A feature, as short as can be: there are a great many of them."""
+    bar = None if row.bar is None else [row.bar.start, row.bar.end, row.bar.tick]
+    shown = [row.position, row.instance, row.weight, row.extent, row.reach, bar, int(row.may_vary)]
+    return [*shown, [[label, int(allowed)] for label, allowed in row.categories]] if row.categories else shown
+
+
+def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
+    """A feature that the explanation leaves out and the region is short along, in words."""
+    failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
+    if finding.dishonest:
+        failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of the volume"
+    axis = region.domain.axes[region.names.index(finding.feature)]
+    lines = [f"Beyond the region along it, {failed}."]
+    if finding.outside:
+        drawn = " and ".join(
+            f"[{value_on(axis, low)}, {value_on(axis, high)}]" for low, high in finding.outside
+        )
+        lines.append(f"They were drawn in {drawn}.")
+    breaks = [
+        f"{way} at {value_on(axis, place)}"
+        for way, place in (("below", finding.break_below), ("above", finding.break_above))
+        if place is not None
+    ]
+    if breaks:
+        lines.append(f"Moved alone, it breaks the explanation {' and '.join(breaks)}.")
+    return {
+        "feature": finding.feature,
+        "dishonest": finding.dishonest,
+        "lines": lines,
+        "rows": _shown_rows(finding.counterexamples, region),
+    }
+
+
+def _check(check: DataCheck, region: GuaranteeRegion) -> dict[str, Any]:
+    """Real rows against synthetic ones, in words."""
+    where = "in the region" if check.inside else "nearest to the instance"
+    line = (
+        f"The explanation fails on {check.real_failures:,} of {check.real_rows:,} real rows {where} "
+        f"({share_text(check.real_rate)}) and on {check.synthetic_failures:,} of {check.synthetic_rows:,} "
+        f"synthetic rows around them ({share_text(check.synthetic_rate)})."
+    )
+    return {"lines": [line], "rows": _shown_rows(check.rows, region)}
+
+
+def _shown_rows(rows: tuple[tuple[Any, ...], ...], region: GuaranteeRegion) -> list[list[str]]:
+    """Rows of raw values, as texts in the order of the features."""
+    return [
+        [value_on(axis, value) for axis, value in zip(region.domain.axes, row, strict=True)] for row in rows
+    ]
+
+
+def _body(report: AuditReport) -> str:
+    """All that does not depend on what is looked for."""
+    trusted = len(report) - len(report.flagged)
+    asked = ", ".join(
+        f"{key} {report.about[key]!r}" for key in ("purity", "confidence") if key in report.about
+    )
+    choices = "".join(
+        f'<label class="verdict {html.escape(verdict)}"><input type="checkbox" name="verdict" '
+        f'value="{html.escape(verdict)}" checked> {html.escape(verdict)} <b>{count:,}</b></label>'
+        for verdict, count in report.counts.items()
+        if count
+    )
+    return f"""
+<header><h1>{TITLE}</h1>
+<p><strong>{trusted:,} of {len(report):,} explanations are trusted.</strong> {html.escape(asked)}</p></header>
+<main>
+<form id="filters" role="search"><fieldset><legend>Verdicts</legend>{choices}</fieldset>
+<label class="search">Search
+<input type="search" id="search" placeholder="number, class, reason, feature"></label>
+<p id="shown" role="status"></p></form>
+<noscript><p>The table needs JavaScript.</p></noscript>
+<table id="table"><thead><tr></tr></thead><tbody></tbody></table>
+<p><button type="button" id="more" hidden></button></p>
+</main>
+"""

@@ -1,0 +1,115 @@
+"""The what-if page of a region: does the guarantee hold for other values, and what is predicted there."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lime_guarantee.problem.surrogates import formula_of
+from lime_guarantee.region.report import answer, evidence, in_presence, value_text
+from lime_guarantee.support.arrays import FloatArray
+from lime_guarantee.views.html.page import make_page, paragraphs
+from lime_guarantee.views.html.rows import FeatureRow, feature_rows
+
+if TYPE_CHECKING:
+    from lime_guarantee.region.region import GuaranteeRegion
+
+
+def region_page(region: GuaranteeRegion) -> str:
+    """The page, as text."""
+    problem = region.problem
+    model, surrogate = _at_instance(region)
+    home = region.domain.encode(region.instance[np.newaxis])[0]
+    data = {
+        "certified": bool(region),
+        "presence": in_presence(region),
+        "radius": region.radius,
+        "features": [_feature(region, row, float(home[row.position])) for row in feature_rows(region)],
+        "formula": None if problem is None else formula_of(problem.surrogate, region.domain),
+        "outputs": _outputs(region, len(surrogate)),
+    }
+    title = "Guarantee region"
+    if region.explained is not None and region.explained.label_name is not None:
+        title += f" of {region.explained.label_name}"
+    return make_page(
+        "region",
+        title,
+        _body(region, title, model, surrogate),
+        {"what-if": data, "certificate": json.loads(region.to_json())},
+    )
+
+
+def _feature(region: GuaranteeRegion, row: FeatureRow, home: float) -> dict[str, Any]:
+    """A feature, in engine coordinates: what its control and the test of the bounds need."""
+    axis, i = region.domain.axes[row.position], row.position
+    return {
+        "position": i,
+        "name": row.name,
+        "kind": row.kind,
+        "weight": row.weight,
+        "extent": row.extent,
+        "instance": row.instance,
+        "value": home,
+        "low": axis.low,
+        "high": axis.high,
+        "lower": float(region.lower[i]),
+        "upper": float(region.upper[i]),
+        "labels": [label for label, _ in row.categories],
+        "allowed": [allowed for _, allowed in row.categories],
+    }
+
+
+def _at_instance(region: GuaranteeRegion) -> tuple[Sequence[float], Sequence[float]]:
+    """What model and explanation say about the instance; nothing where that is not known."""
+    if region.explained is not None:
+        return region.explained.model_at_instance, region.explained.surrogate_at_instance
+    if region.problem is None:
+        return (), ()
+    row = region.problem.instance[np.newaxis]
+    answers: list[FloatArray] = [
+        np.asarray(ask(row), dtype=np.float64).ravel()
+        for ask in (region.problem.model, region.problem.surrogate)
+    ]
+    return answers[0].tolist(), answers[1].tolist()
+
+
+def _outputs(region: GuaranteeRegion, count: int) -> list[str]:
+    """What each of the explanation's numbers is called."""
+    name = None if region.explained is None else region.explained.label_name
+    if count == 1:
+        return [name or "value"]
+    own = None if region.explained is None else region.explained.label
+    return [name if name and k == own else f"output {k}" for k in range(count)]
+
+
+def _body(region: GuaranteeRegion, title: str, model: Sequence[float], surrogate: Sequence[float]) -> str:
+    """All that does not change while values are tried."""
+    compared = "".join(
+        f"<tr><th scope='row'>{html.escape(name)}</th><td>{value_text(float(f))}</td>"
+        f"<td>{value_text(float(g))}</td></tr>"
+        for name, f, g in zip(_outputs(region, len(model)), model, surrogate, strict=True)
+    )
+    if compared:
+        compared = (
+            "<h2>At the instance</h2><table><thead><tr><td></td><th scope='col'>model</th>"
+            f"<th scope='col'>explanation</th></tr></thead><tbody>{compared}</tbody></table>"
+        )
+    return f"""
+<header><h1>{html.escape(title)}</h1><p>{html.escape(answer(region))}</p></header>
+<main>
+<section id="status" aria-labelledby="verdict">
+<div id="where" aria-live="polite"><h2 id="verdict"></h2><ul id="left"></ul></div>
+<div id="prediction" aria-live="polite"></div>
+<button type="button" id="reset">Reset to the instance</button>
+</section>
+<noscript><p>Trying values needs JavaScript; the certificate below does not.</p></noscript>
+<h2>{"Parts of the instance" if in_presence(region) else "Features"}</h2>
+<div id="features" class="{"parts" if in_presence(region) else "sliders"}"></div>
+<section id="evidence">{compared}<h2>Certificate</h2>{paragraphs(evidence(region))}
+<p><a id="download" download="region.json">Download the certificate as JSON</a></p></section>
+</main>
+"""

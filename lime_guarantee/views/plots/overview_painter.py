@@ -1,0 +1,185 @@
+"""How the rows of a region are drawn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lime_guarantee.support.imports import require
+from lime_guarantee.views.plots import drawing
+
+if TYPE_CHECKING:
+    from lime_guarantee.views.plots.overview import FeatureRow, RegionDisplay
+
+NOTCH = 0.14
+"""How far the instance's tick stands out of a bar, in rows."""
+
+
+class RowPainter:
+    """Draws rows on axes: every track runs from 0 to 1, and what is beside it is laid out in points."""
+
+    def __init__(self, ax: Any, display: RegionDisplay) -> None:
+        self.ax, self.rows, self.rest = ax, display.rows, display.rest
+        self.headline = display.headline
+        self.patches = require("matplotlib.patches", "RegionDisplay.plot", extra="plot")
+        self.has_data = any(row.data is not None for row in self.rows)
+        self.has_weights = any(row.weight is not None for row in self.rows)
+        # With data, the bar is the floor on which the histogram stands.
+        self.top, self.bottom = (0.12, 0.42) if self.has_data else (-0.28, 0.28)
+        self.middle = (self.top + self.bottom) / 2
+        self.lines = len(self.rows) + bool(self.rest) + 1.2  # a line of headings
+        self.size = 9.0
+        ax.set_ylim(self.lines - 1.7, -1.2)
+        self._frame()
+
+    def _frame(self) -> None:
+        """What stands around the axes, and so decides how large they are."""
+        drawing.bare(self.ax)
+        self.ax.set_xticks([])
+        names = [row.name for row in self.rows]
+        places = np.arange(len(names)) + self.middle
+        self.ax.set_yticks(places, labels=names, parse_math=False, fontsize=self.size)
+        self.ax.tick_params(axis="y", length=0)
+        drawing.legend_below(self.ax, self._key())
+        drawing.title(self.ax, self.headline)
+
+    def _columns(self, width: float) -> dict[str, float]:
+        """Where the columns beside the tracks start, so that the longest text of each has its place."""
+
+        def room(texts: list[str]) -> float:
+            return (max(map(len, texts)) * drawing.WIDTH_OF_A_CHARACTER + 1.0) * self.size
+
+        weights = [drawing.signed(row.weight) for row in self.rows if row.weight is not None]
+        low = room([row.end_texts[0] for row in self.rows] + [""])
+        weight = room(["weight", *weights]) if weights else 0.0
+        high = room([row.end_texts[1] for row in self.rows] + [""])
+        values = room(["guaranteed", *(row.extent for row in self.rows)])
+        reach = room(["< 0.01 %"])
+        track = max(width - (low + weight + high + values + reach), 0.25 * width)
+        self.ax.set_xlim(-(low + weight) / track, 1 + (high + values + reach) / track)
+        gap = 0.5 * self.size
+        return {
+            "weight": -(low + gap) / track,
+            "low": -gap / track,
+            "high": 1 + gap / track,
+            "guaranteed": 1 + (high + gap) / track,
+            "reach": 1 + (high + values + reach) / track,
+            "rest": 0.0,
+        }
+
+    def paint(self) -> None:
+        """Draw the rows; the axes have their final size by now."""
+        width, height = drawing.size_in_points(self.ax)
+        self.size = float(np.clip(0.62 * height / self.lines, 3, 9))
+        for label in self.ax.get_yticklabels():
+            label.set_fontsize(self.size)
+        self.columns = self._columns(width)
+        self._text("guaranteed", -0.95, "guaranteed", color=drawing.SOFT)
+        self._text("reach", -0.95, "reach", ha="right", color=drawing.SOFT)
+        if self.has_weights:
+            self._text("weight", -0.95, "weight", ha="right", color=drawing.SOFT)
+        for y, row in enumerate(self.rows):
+            self._paint_row(y, row)
+        if self.rest:
+            self._text("rest", len(self.rows), self.rest, color=drawing.SOFT, style="italic")
+
+    def _text(self, column: str, y: float, text: str, **style: Any) -> None:
+        style = {"ha": "left", "va": "center", "color": drawing.INK, "size": self.size, **style}
+        self.ax.text(self.columns[column], y, text, parse_math=False, zorder=6, **style)
+
+    def _paint_row(self, y: int, row: FeatureRow) -> None:
+        line = y + self.middle
+        self._text("low", line, row.end_texts[0], ha="right", color=drawing.SOFT)
+        self._text("high", line, row.end_texts[1], color=drawing.SOFT)
+        self._text("guaranteed", line, row.extent)
+        if row.weight is not None:
+            self._text("weight", line, drawing.signed(row.weight), ha="right")
+        if row.data is not None:
+            step = 1 / len(row.data)
+            places = step * np.arange(len(row.data))
+            floor = y + self.top
+            self.ax.bar(places, -0.52 * row.data, step, floor, align="edge", color=drawing.DATA, zorder=1)
+        if row.constant:
+            self._tick(0.0, y + self.top, y + self.bottom)
+            return
+        self._text("reach", line, drawing.percent(row.reach), ha="right")
+        if row.cells:
+            self._paint_cells(y, row)
+            return
+        self.ax.hlines(line, 0, 1, color=drawing.TRACK, lw=1.5, zorder=2)
+        self._bar(y, row.share(row.bar[0]), row.share(row.bar[1]), row.weight)
+        self._tick(row.share(row.instance), y + self.top - NOTCH, y + self.bottom + NOTCH)
+
+    def _bar(self, y: int, start: float, end: float, weight: float | None) -> None:
+        colour = drawing.sign_colour(weight)
+        hatch = drawing.HATCHES[colour]
+        self._box(y, start, end, facecolor=colour, edgecolor=drawing.INK, lw=0.6, hatch=hatch, zorder=3)
+
+    def _box(self, y: int, start: float, end: float, **style: Any) -> None:
+        corner, height = (start, y + self.top), self.bottom - self.top
+        self.ax.add_patch(self.patches.Rectangle(corner, end - start, height, **style))
+
+    def _tick(self, x: float, start: float, end: float) -> None:
+        for colour, width in (("white", 4), (drawing.INK, 2)):  # the rim is seen on dark bars
+            self.ax.vlines(x, start, end, color=colour, lw=width, capstyle="butt", zorder=5)
+
+    def _paint_cells(self, y: int, row: FeatureRow) -> None:
+        """Cells, filled where the region has them; the instance's has a notch above and below its label."""
+        step = 1 / len(row.cells)
+        room = int(step * self._track_points() / (drawing.WIDTH_OF_A_CHARACTER * 0.85 * self.size))
+        for k, (label, inside) in enumerate(zip(row.cells, row.allowed, strict=True)):
+            if inside:
+                self._bar(y, k * step, (k + 1) * step, row.weight)
+            else:
+                empty = {"facecolor": "white", "edgecolor": drawing.TRACK, "lw": 0.8, "zorder": 2.5}
+                self._box(y, k * step, (k + 1) * step, **empty)
+            if room >= min(6, max(map(len, row.cells))):
+                self._cell_label(y, (k + 0.5) * step, drawing.short(label, room), row, inside=bool(inside))
+        place = row.share(row.instance)
+        self._tick(place, y + self.top - NOTCH, y + self.top)
+        self._tick(place, y + self.bottom, y + self.bottom + NOTCH)
+
+    def _cell_label(self, y: int, x: float, label: str, row: FeatureRow, *, inside: bool) -> None:
+        colour = drawing.sign_colour(row.weight)
+        dark = inside and colour in (drawing.PLUS, drawing.SOFT)
+        hatched = inside and bool(drawing.HATCHES[colour])
+        self.ax.text(
+            x,
+            y + self.middle,
+            label,
+            ha="center",
+            va="center",
+            size=0.85 * self.size,
+            color="white" if dark else drawing.INK if inside else drawing.SOFT,
+            parse_math=False,
+            zorder=6,
+            bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.8} if hatched else None,
+        )
+
+    def _track_points(self) -> float:
+        left, right = self.ax.get_xlim()
+        return float(drawing.size_in_points(self.ax)[0] / (right - left))
+
+    def _key(self) -> list[Any]:
+        lines = require("matplotlib.lines", "RegionDisplay.plot", extra="plot")
+
+        def box(label: str, colour: str, **style: Any) -> Any:
+            style = {"edgecolor": drawing.INK, "lw": 0.6, "hatch": drawing.HATCHES.get(colour, ""), **style}
+            return self.patches.Patch(facecolor=colour, label=label, **style)
+
+        weights = [row.weight for row in self.rows]
+        signs = [
+            (drawing.PLUS, "weight +", any(w is not None and w > 0 for w in weights)),
+            (drawing.MINUS, "weight \N{MINUS SIGN}", any(w is not None and w < 0 for w in weights)),
+            (drawing.NEITHER, "no weight", any(w == 0 for w in weights)),
+            (drawing.SOFT, "guaranteed", None in weights),
+        ]
+        key = [box(label, colour) for colour, label, used in signs if used]
+        if any(not row.allowed.all() for row in self.rows):
+            key.append(box("not guaranteed", "white", edgecolor=drawing.TRACK))
+        style = {"marker": "|", "markersize": 9, "markeredgewidth": 2, "linestyle": "none"}
+        key.append(lines.Line2D([], [], color=drawing.INK, label="the instance", **style))
+        if self.has_data:
+            key.append(box("data", drawing.DATA, edgecolor="none"))
+        return key

@@ -1,0 +1,198 @@
+"""Sets of binary axes: which words, or superpixels, may be removed in any combination?
+
+The optima are known: counted by hand, or found offline by a local search that knows the true weights.
+"""
+
+import numpy as np
+import pytest
+
+from lime_guarantee import Domain, find_region
+from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.search import free_cells as subsets
+from lime_guarantee.engine.search.base import Task
+from lime_guarantee.space.box import Box
+
+
+def find(faithful, dims, **options):
+    """`faithful` is asked about flips: 1 where an axis has left the instance."""
+    domain = Domain.from_bounds([0] * dims, [1] * dims, integer=range(dims))
+    return find_region(lambda X: faithful(1 - X), np.ones(dims), domain, **{"random_state": 0, **options})
+
+
+def held(region):
+    """The axes that may flip; a region that is not certified has none."""
+    return np.flatnonzero(region.lower < region.upper)
+
+
+def additive(dims, tolerance, seed):
+    weight = np.random.default_rng(seed).normal(size=dims)
+    return lambda flips: np.abs(flips @ weight) < tolerance
+
+
+def failing_share(region, faithful):
+    return 1 - faithful(1 - region.sample(50_000, random_state=1)).mean()
+
+
+@pytest.mark.parametrize(
+    ("dims", "tolerance", "best"), [(10, 3.0, 8), (20, 3.0, 14), (50, 3.0, 23), (100, 1.0, 24)]
+)
+def test_weights_that_cancel(dims, tolerance, best):
+    """The best sets (seed 100 D, purity 0.99) are those of a local search with the true weights."""
+    faithful = additive(dims, tolerance, 100 * dims)
+    region = find(faithful, dims)
+    assert len(held(region)) >= 0.75 * best
+    assert failing_share(region, faithful) < 0.01
+    assert region.evaluations < 5_000 + 60 * dims
+    assert region.calls <= 40
+
+
+def test_a_lower_purity_gives_a_longer_set():
+    faithful = additive(50, 3.0, 5_000)
+    assert len(held(find(faithful, 50, purity=0.9))) > len(held(find(faithful, 50)))
+
+
+def test_axes_that_fail_alone_are_left_out_and_no_others():
+    region = find(lambda flips: ~flips[:, :10].any(axis=1), 100)
+    assert held(region).tolist() == list(range(10, 100))
+    assert region.evaluations < 6_000
+    assert region.calls <= 40
+
+
+def test_axes_that_fail_only_together_are_held_as_far_as_they_may():
+    region = find(lambda flips: flips[:, ::10].sum(axis=1) <= 3, 100)
+    assert len(held(region)) == 93  # all 90 that do not matter, and 3 of the others
+
+
+@pytest.mark.parametrize("most", [2, 5])
+def test_a_limit_on_how_many_are_flipped(most):
+    assert len(held(find(lambda flips: flips.sum(axis=1) <= most, 50))) == most
+
+
+def test_pairs_that_fail_together():
+    """No two axes of a pair fit: the best set is an independent one, of 38 axes."""
+    pairs = np.array([np.random.default_rng(k).choice(50, 2, replace=False) for k in range(25)])
+
+    def faithful(flips):
+        return ~((flips[:, pairs[:, 0]] == 1) & (flips[:, pairs[:, 1]] == 1)).any(axis=1)
+
+    region = find(faithful, 50)
+    assert len(held(region)) >= 35
+    assert failing_share(region, faithful) == 0.0
+
+
+def test_a_rare_failure_costs_little():
+    assert len(held(find(lambda flips: ~(flips[:, :7] == 1).all(axis=1), 50))) >= 47
+
+
+def test_many_axes():
+    faithful = additive(300, 3.0, 30_000)
+    region = find(faithful, 300)
+    assert len(held(region)) >= 75  # of 100
+    assert region.evaluations < 15_000
+    assert region.calls <= 40
+
+
+@pytest.mark.parametrize("dims", [1, 2, 5, 50, 300])
+def test_everything_faithful_costs_little_more_than_the_certificate(dims):
+    region = find(lambda flips: np.ones(len(flips), dtype=bool), dims)
+    assert len(held(region)) == dims
+    assert region.evaluations < region.certificate.draws + 400
+
+
+@pytest.mark.parametrize("dims", [1, 2, 5, 100])
+def test_nothing_but_the_instance_faithful(dims):
+    region = find(lambda flips: ~flips.any(axis=1), dims)
+    assert region.status == "uncertified"
+    assert region.evaluations < 1_000 + 20 * dims
+
+
+@pytest.mark.parametrize("limit", [10, 300, 900, 1_200, 2_000, 3_000, 4_300])
+def test_the_limit_is_kept_and_a_set_is_certified_before_it(limit):
+    region = find(lambda flips: ~flips[:, :10].any(axis=1), 100, max_evaluations=limit)
+    assert region.evaluations <= limit
+    if limit >= 3_000:
+        assert len(held(region)) >= 40
+
+
+def test_more_effort_spends_more_and_finds_more():
+    sizes, evaluations = [], []
+    for effort in ("low", "high"):
+        regions = [find(additive(50, 3.0, seed), 50, effort=effort) for seed in range(3)]
+        sizes.append(sum(len(held(region)) for region in regions))
+        evaluations.append(sum(region.evaluations for region in regions))
+    assert evaluations[0] < evaluations[1]
+    assert sizes[0] < sizes[1]
+
+
+def test_the_same_seed_gives_the_same_region():
+    assert find(additive(20, 1.0, 1), 20) == find(additive(20, 1.0, 1), 20)
+
+
+def test_an_instance_that_is_not_all_ones_and_a_constant_axis():
+    domain = Domain.from_bounds([0] * 4 + [3], [1] * 4 + [3], integer=range(5))
+    region = find_region(lambda X: X[:, 0] == 0, [0, 1, 0, 1, 3], domain, random_state=0)
+    assert region.lower.tolist() == [0, 0, 0, 0, 3]
+    assert region.upper.tolist() == [0, 1, 1, 1, 3]
+
+
+def test_the_model_learns_weights_that_cancel():
+    rng = np.random.default_rng(0)
+    weight = rng.normal(size=30)
+    flips = rng.random((1_500, 30)) < 0.2
+    model = subsets.FailureModel(30, rng)
+    model.fit(flips, np.abs(flips @ weight) > 1.5)
+    pull = model.weights[31:]
+    assert abs(pull @ weight) > 0.97 * np.linalg.norm(pull) * np.linalg.norm(weight)
+
+
+def test_the_loss_and_its_gradient_agree():
+    rng = np.random.default_rng(0)
+    weights, flips, failed = rng.normal(size=9), (rng.random((50, 4)) < 0.5) * 1.0, rng.random(50) < 0.5
+    slopes = subsets._loss(weights, flips, failed)[1]
+    for k, step in enumerate(1e-6 * np.eye(9)):
+        rise = (
+            subsets._loss(weights + step, flips, failed)[0] - subsets._loss(weights - step, flips, failed)[0]
+        )
+        assert rise / 2e-6 == pytest.approx(slopes[k], rel=1e-4, abs=1e-4)
+
+
+def test_hitting_drops_the_column_in_most_rows():
+    flips = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
+    assert subsets._hitting(flips).tolist() == [True, False, False, True]
+
+
+def test_flips_go_to_every_other_cell_within_reach():
+    domain = Domain.from_bounds([0, 0, -1], [1, 4, 1], integer=[0, 1])
+    instance = np.array([0.0, 2.0, 0.5])
+    oracle = Oracle(lambda X: np.ones(len(X), dtype=bool), domain)
+    task = Task(oracle, instance, domain.box(), 0.99, 0.99, np.random.default_rng(0))
+    reach = Box(np.array([0.0, 1.0, -1.0]), np.array([1.0, 4.0, 1.0]), domain.unit)
+    search = subsets.FreeCells(task, "normal", axes=np.array([0, 1]), reach=reach)
+    flips = np.random.default_rng(1).random((200, 2)) < 0.5
+    points = search._points(flips)
+    assert ((points[:, :2] != instance[:2]) == flips).all()
+    assert set(points[flips[:, 1], 1]) == {1.0, 3.0, 4.0}
+    assert (points[:, 2] == 0.5).all()
+
+
+MIXED = Domain.from_bounds([-2] * 10 + [0] * 40, [2] * 10 + [1] * 40, integer=range(10, 50))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_among_continuous_axes_cells_that_do_not_matter_vary_and_fatal_ones_do_not(seed):
+    def faithful(X):
+        return (np.abs(X[:, :5]).sum(axis=1) < 2.5) & X[:, 10:15].all(axis=1)
+
+    region = find_region(faithful, [0.1] * 10 + [1] * 40, MIXED, random_state=seed)
+    assert held(region).tolist() == [*range(10), *range(15, 50)]
+    assert region.reach[5:10].tolist() == [1.0] * 5
+    assert region.log10_volume > 13.5
+
+
+def test_among_continuous_axes_cells_that_fail_together():
+    def faithful(X):
+        return (np.abs(X[:, :5]).sum(axis=1) < 2.5) & ((1 - X[:, 10:20]).sum(axis=1) <= 3)
+
+    region = find_region(faithful, [0.1] * 10 + [1] * 40, MIXED, random_state=0)
+    assert len(held(region)) >= 42  # of 43
+    assert region.log10_volume > 13.0
