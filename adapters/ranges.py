@@ -1,4 +1,4 @@
-"""The range of every feature: read from training data, or given as bounds."""
+"""The range of every feature: what is remembered of training data, and bounds that are given."""
 
 from __future__ import annotations
 
@@ -9,53 +9,85 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.tables import is_frame
+from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, ordered_axis
+from lime_guarantee.space.tables import as_table, is_frame
 from lime_guarantee.support.arrays import AnyArray
 
-
-@dataclass(frozen=True)
-class Span:
-    """The lowest and highest value of a feature, and whether only whole numbers were seen."""
-
-    low: float
-    high: float
-    whole: bool = False
+SOME_ROWS = 100
+"""Rows that are remembered: as many as shap keeps for a background."""
 
 
-def span_of(data: Any) -> dict[int, Span]:
-    """The span of every column of numbers; missing values, and columns of other things, are passed over."""
-    if hasattr(data, "tocsc"):
-        columns = data.tocsc()
-        return _spans([_sparse_column(columns, i) for i in range(columns.shape[1])])
-    if is_frame(data):
-        return _spans([data.iloc[:, i].to_numpy() for i in range(data.shape[1])])
-    array = np.asarray(data)
-    return _spans([array[:, i] for i in range(array.shape[1])]) if array.ndim == 2 else {}
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """What is remembered of training data: not the data, but what its columns are like.
+
+    Parameters
+    ----------
+    domain : Domain or None
+        Range and kind of every column; None where there is none.
+    rows : array
+        Some rows, evenly chosen; none of sparse data.
+    dtypes : dict or None
+        The types of a DataFrame's columns.
+    refused : str
+        Why there is no domain: told when a region is asked for, so that explaining goes on as ever.
+    """
+
+    domain: Domain
+    rows: AnyArray
+    dtypes: dict[str, Any] | None = None
+    refused: str = ""
+
+    @classmethod
+    def of(cls, data: Any) -> TrainingData:
+        """What is to be remembered of data: an array, a DataFrame or a sparse matrix.
+
+        Raises
+        ------
+        InvalidInputError
+            If a column has infinite values, or none at all.
+        """
+        if hasattr(data, "tocsc"):
+            return cls(_sparse_domain(data.tocsc()), np.empty((0, data.shape[1])))
+        table = as_table(data)
+        _check_finite(table.values, table.names)
+        dtypes = None
+        if is_frame(data):
+            dtypes = {str(name): kind for name, kind in zip(data.columns, data.dtypes, strict=True)}
+        count = len(table.values)
+        some = np.linspace(0, count - 1, min(count, SOME_ROWS)).astype(np.int64)
+        return cls(Domain.from_data(data), table.values[some], dtypes)
+
+    @classmethod
+    def seen(cls, data: Any) -> TrainingData:
+        """The same of data that was seen by the way: what is wrong with it is told later, when it matters."""
+        try:
+            return cls.of(data)
+        except InvalidInputError as error:
+            nothing = Domain.from_bounds([0], [0])
+            return cls(nothing, np.empty((0, 1)), refused=f"training_data: {error}")
 
 
-def given_spans(
-    training_data: Any, bounds: Any, names: Sequence[str], timesteps: tuple[int, int] | None
-) -> dict[int, Span]:
-    """What the user gave: the span of the data, with the bounds on top."""
-    spans: dict[int, Span] = {}
-    if training_data is not None:
-        spans = span_of(flattened(training_data, timesteps))
-        width = np.shape(flattened(training_data, timesteps))[1]
-        if width != len(names):
-            raise InvalidInputError(
-                f"training_data: the explainer knows {len(names)} features; got {width} columns."
-            )
-    for i, low, high in bound_pairs(bounds, names):
-        whole = i in spans and spans[i].whole
-        spans[i] = Span(float(np.ceil(low)), float(np.floor(high)), True) if whole else Span(low, high)
-    return spans
+def with_bounds(domain: Domain, bounds: Any, *, every: bool = False) -> Domain:
+    """A domain with the bounds given on top; whole numbers stay whole.
 
-
-def flattened(data: Any, timesteps: tuple[int, int] | None) -> Any:
-    """Training data of a recurrent explainer as flat rows; any other data as it is."""
-    if timesteps is None or np.ndim(data) != 3:
-        return data
-    return np.transpose(np.asarray(data), (0, 2, 1)).reshape(len(data), -1)
+    Parameters
+    ----------
+    domain : Domain
+    bounds : mapping of name or position to (low, high), or (D, 2) array, or None
+    every : bool
+        Whether every feature needs bounds, because nothing else is known.
+    """
+    pairs = bound_pairs(bounds, domain.names)
+    if every and len(pairs) < len(domain):
+        raise InvalidInputError(
+            f"bounds: all {len(domain)} features need them, because there is no training data; got "
+            f"{len(pairs)}. Pass training_data=, or bounds for the others, too."
+        )
+    axes: list[Axis] = list(domain.axes)
+    for i, low, high in pairs:
+        axes[i] = ordered_axis(axes[i].name, low, high, integer=axes[i].has_cells and not every)
+    return Domain(tuple(axes))
 
 
 def bound_pairs(bounds: Any, names: Sequence[str]) -> list[tuple[int, float, float]]:
@@ -91,23 +123,26 @@ def _position(key: Any, names: Sequence[str]) -> int:
     raise InvalidInputError(f"bounds: there is no feature {key!r}. The features are {list(names)}.")
 
 
-def _sparse_column(columns: Any, i: int) -> AnyArray:
-    """The values of a sparse column; its zeros count once."""
-    start, end = columns.indptr[i], columns.indptr[i + 1]
-    values: AnyArray = columns.data[start:end]
-    return values if end - start == columns.shape[0] else np.append(values, 0)
-
-
-def _spans(columns: Sequence[AnyArray]) -> dict[int, Span]:
-    spans = {}
-    for i, column in enumerate(columns):
-        try:
-            values = np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError):
-            continue
-        values = values[np.isfinite(values)]
-        if values.size:
-            spans[i] = Span(
-                float(values.min()), float(values.max()), bool(np.all(values == np.round(values)))
+def _check_finite(values: AnyArray, names: Sequence[str] | None) -> None:
+    for i in range(values.shape[1]):
+        numbers = [v for v in values[:, i].tolist() if isinstance(v, float)] if values.dtype == object else values[:, i]
+        if np.isinf(np.asarray(numbers, dtype=np.float64)).any():
+            name = i if names is None else names[i]
+            raise InvalidInputError(
+                f"training_data: column {name!r} has infinite values, so it has no range. Replace them, or "
+                "drop these rows."
             )
-    return spans
+
+
+def _sparse_domain(columns: Any) -> Domain:
+    """The domain of a sparse matrix, whose zeros count as values."""
+    axes = []
+    for i in range(columns.shape[1]):
+        start, end = columns.indptr[i], columns.indptr[i + 1]
+        values = np.asarray(columns.data[start:end], dtype=np.float64)
+        values = values if end - start == columns.shape[0] else np.append(values, 0.0)
+        _check_finite(values[:, np.newaxis], [str(i)])
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        whole = bool(np.all(values == np.round(values))) and max(-low, high) <= LARGEST_CELL
+        axes.append(ordered_axis(f"x{i}", low, high, integer=whole))
+    return Domain(tuple(axes))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,16 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 BATCH_ROWS = 10_000
 REASKED_ROWS = 32
+
+
+@dataclass
+class Meter:
+    """What has been asked of the model: counted in one place, whatever the coordinates it is asked in."""
+
+    evaluations: int = 0
+    calls: int = 0
+    reasked_any: bool = False
+    reasked_mixed: bool = False
 
 
 class Oracle:
@@ -47,10 +59,23 @@ class Oracle:
         self.domain = domain
         self.max_evaluations = max_evaluations
         self.batch_rows = batch_rows
-        self.evaluations = 0
-        self.calls = 0
-        self._reasked_any = False
-        self._reasked_mixed = False
+        self._meter = Meter()
+
+    def in_domain(self, domain: Domain) -> Oracle:
+        """The same oracle, with the same counts and limit, for points in the coordinates of another domain."""
+        other = copy(self)
+        other.domain = domain
+        return other
+
+    @property
+    def evaluations(self) -> int:
+        """Rows asked so far."""
+        return self._meter.evaluations
+
+    @property
+    def calls(self) -> int:
+        """Calls made so far."""
+        return self._meter.calls
 
     @property
     def remaining(self) -> int | None:
@@ -98,9 +123,9 @@ class Oracle:
         if len(points) < 2:
             return
         mixed = bool(answer.any() and not answer.all())
-        if not self._reasked_any or (mixed and not self._reasked_mixed):
-            self._reasked_any = True
-            self._reasked_mixed |= mixed
+        if not self._meter.reasked_any or (mixed and not self._meter.reasked_mixed):
+            self._meter.reasked_any = True
+            self._meter.reasked_mixed |= mixed
             self.reask(points, answer)
 
     def check_limit(self, rows: int) -> None:
@@ -117,8 +142,8 @@ class Oracle:
 
     def _ask(self, points: FloatArray) -> BoolArray:
         rows = self.domain.decode(points)
-        self.calls += 1
-        self.evaluations += len(rows)
+        self._meter.calls += 1
+        self._meter.evaluations += len(rows)
         where = f"call {self.calls} of the model, with {len(rows)} rows"
         try:
             answer = self.faithful(rows)

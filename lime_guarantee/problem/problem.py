@@ -1,106 +1,25 @@
-"""A problem: a model, the surrogate an explanation stands for, and what it means for them to agree."""
+"""A problem: the one carrier from an explanation to the engine and on to its region."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.problem.agreement import Agreement
+from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
 Predictor = Callable[[Any], Any]
 
 
-class Agreement(Protocol):
-    """Decides, row by row, whether a surrogate is faithful to a model."""
-
-    def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
-        """Compare what the two answered to the same rows."""
-
-
-@dataclass(frozen=True)
-class SameClass:
-    """Both choose the same class, or differ by less than the tolerance in the score of the model's class.
-
-    The paper's rule for classifiers. With one column a class the highest score is chosen; with a
-    single score a row, the class is chosen from 0.5 on.
-
-    Examples
-    --------
-    >>> SameClass(0.1)(np.array([[0.6, 0.4], [0.9, 0.1]]), np.array([[0.45, 0.55], [0.2, 0.8]]))
-    array([False, False])
-    >>> SameClass(0.2)(np.array([0.6, 0.9]), np.array([0.45, 0.2]))
-    array([ True, False])
-    """
-
-    tolerance: float
-
-    def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
-
-    def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
-        if model.ndim == 1:
-            same = (model >= 0.5) == (surrogate >= 0.5)
-            return np.asarray(same | (np.abs(model - surrogate) < self.tolerance))
-        chosen = model.argmax(axis=1)
-        rows = np.arange(len(model))
-        gap = np.abs(model[rows, chosen] - surrogate[rows, chosen])
-        return np.asarray((chosen == surrogate.argmax(axis=1)) | (gap < self.tolerance))
-
-
-@dataclass(frozen=True)
-class SameValue:
-    """The two differ by less than the tolerance: the paper's rule for regression.
-
-    Examples
-    --------
-    >>> SameValue(0.5)(np.array([1.0, 2.0]), np.array([1.2, 2.5]))
-    array([ True, False])
-    """
-
-    tolerance: float
-
-    def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
-
-    def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
-        near = np.abs(model - surrogate) < self.tolerance
-        return np.asarray(near.all(axis=1) if near.ndim == 2 else near)
-
-
-@dataclass(frozen=True)
-class SameChange:
-    """Both change by the same amount, within the tolerance, from what they say at the instance.
-
-    What a chart of effects shows: the intercept does not matter.
-
-    Examples
-    --------
-    >>> SameChange(0.5, model_at_instance=1.0, surrogate_at_instance=3.0)(np.array([2.0]), np.array([4.1]))
-    array([ True])
-    """
-
-    tolerance: float
-    model_at_instance: Any
-    surrogate_at_instance: Any
-
-    def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
-
-    def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
-        return SameValue(self.tolerance)(
-            model - self.model_at_instance, surrogate - self.surrogate_at_instance
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Everything the engine needs to know of an explanation.
+    """Everything that the engine needs to know of an explanation, and what is known about it so far.
 
     Parameters
     ----------
@@ -112,9 +31,18 @@ class Problem:
         The instance that was explained, in raw values.
     domain : Domain
         Range, kind and name of every feature.
+    explained : ExplanationInfo, optional
+        What was explained, where the problem was made from an explanation.
+    evaluations, calls : int
+        What the problem has cost so far: rows asked of the model, and in how many calls.
+    batch_rows : int, optional
+        The most rows that the model takes at once; None leaves that to the settings.
+    rows_each : int
+        Rows that the model itself is asked for every row of the problem.
 
     Examples
     --------
+    >>> from lime_guarantee import SameValue
     >>> problem = Problem(lambda X: X[:, 0] ** 2, lambda X: X[:, 0], SameValue(0.3), np.array([0.5]),
     ...                   Domain.from_bounds([0], [2]))
     >>> problem.faithful(np.array([[0.5], [1.0], [2.0]]))
@@ -126,6 +54,11 @@ class Problem:
     agreement: Agreement
     instance: AnyArray
     domain: Domain
+    explained: ExplanationInfo | None = None
+    evaluations: int = 0
+    calls: int = 0
+    batch_rows: int | None = None
+    rows_each: int = 1
 
     def faithful(self, X: AnyArray) -> BoolArray:
         """Whether the surrogate is faithful to the model, row by row."""
@@ -141,6 +74,24 @@ class Problem:
                 "must agree. Take the same column, or all the columns, of both."
             )
         return model, surrogate
+
+    def rows_within(self, max_evaluations: int | None) -> int | None:
+        """How many rows of the problem a limit on the model's rows still allows; None without a limit.
+
+        Raises
+        ------
+        InvalidInputError
+            If it does not even allow to ask about the instance.
+        """
+        if max_evaluations is None:
+            return None
+        least = self.evaluations + self.rows_each
+        if max_evaluations < least:
+            raise InvalidInputError(
+                f"max_evaluations: at least {least} are needed to compare model and explanation at the "
+                f"instance; got {max_evaluations}."
+            )
+        return (max_evaluations - self.evaluations) // self.rows_each
 
 
 def _checked(who: str, answer: Any, rows: int) -> FloatArray:
@@ -162,8 +113,3 @@ def _checked(who: str, answer: Any, rows: int) -> FloatArray:
             "Narrow the domain to where it is defined, or mend it there."
         )
     return array
-
-
-def _check_tolerance(tolerance: object) -> None:
-    if not (isinstance(tolerance, numbers.Real) and 0 < float(tolerance) < np.inf):
-        raise InvalidInputError(f"tolerance: a positive number is required; got {tolerance!r}.")

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.problem.problem import Agreement, Predictor
+from lime_guarantee.problem.agreement import Agreement
+from lime_guarantee.problem.problem import Predictor
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lime_guarantee.engine.certify.certifier import Certificate, Shape
+from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.engine.search.baselines import Ball
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.problem.explained import Explained
+from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.report import describe
+from lime_guarantee.settings import Settings
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain, FeatureKey
 from lime_guarantee.space.tables import from_json, plain, to_json
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, frozen
 from lime_guarantee.support.imports import require
+from lime_guarantee.version import __version__
 
 if TYPE_CHECKING:
     from lime_guarantee.views.plots import (
@@ -56,18 +60,14 @@ class GuaranteeRegion:
         position, in the domain's list, of the categories allowed; `allowed` has the categories themselves.
     allowed : dict of str to tuple
         The categories allowed on every categorical feature.
-    purity, confidence : float
-        What was asked for.
+    settings : Settings
+        What was asked for: with the same settings and an integer seed, the same region again.
     certificate : Certificate or None
         Why the region can be believed; None unless it is certified.
     evaluations, calls : int
         Rows asked of the model, and in how many calls.
     log10_volume : float
         Logarithm of the volume in the features' own units; cells are counted, constant features left out.
-    search : str
-        The search that found the region.
-    random_state : int or None
-        The seed, where an integer was given.
     widened : tuple of str
         Features whose range had to be widened to hold the instance.
     reason : str
@@ -76,7 +76,7 @@ class GuaranteeRegion:
         Set by the radial baseline: the region is the part of the box within this distance of the instance.
     version : str
         The version of this package.
-    explained : Explained or None
+    explained : ExplanationInfo or None
         The explanation that the region belongs to, where it came from one.
     attempts : int
         How many boxes were put to the test, whether accepted or not.
@@ -91,19 +91,16 @@ class GuaranteeRegion:
     lower: FloatArray
     upper: FloatArray
     allowed: Mapping[str, tuple[Hashable, ...]]
-    purity: float
-    confidence: float
+    settings: Settings
     certificate: Certificate | None
     evaluations: int
     calls: int
     log10_volume: float
-    search: str
-    random_state: int | None
     widened: tuple[str, ...]
     reason: str
     radius: float | None
     version: str
-    explained: Explained | None = None
+    explained: ExplanationInfo | None = None
     attempts: int = 0
     problem: Problem | None = field(default=None, compare=False)
 
@@ -142,6 +139,27 @@ class GuaranteeRegion:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}  # a model often cannot be pickled, or is large
+
+    @property
+    def purity(self) -> float:
+        """The share of the volume that was asked to be faithful."""
+        return self.settings.purity
+
+    @property
+    def confidence(self) -> float:
+        """The probability, asked for, that the promise holds."""
+        return self.settings.confidence
+
+    @property
+    def search(self) -> str:
+        """The name of the search that found the region."""
+        return self.settings.searcher.name
+
+    @property
+    def random_state(self) -> int | None:
+        """The seed, where an integer was given."""
+        seed = self.settings.random_state
+        return seed if isinstance(seed, int) else None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -317,6 +335,7 @@ class GuaranteeRegion:
         data = {name: getattr(self, name) for name in WRITTEN}
         data.update(
             domain=self.domain.to_dict(),
+            settings=self.settings.to_dict(),
             instance=[to_json(value) for value in self.instance.tolist()],
             lower=self.lower.tolist(),
             upper=self.upper.tolist(),
@@ -341,6 +360,7 @@ class GuaranteeRegion:
             **{
                 **data,
                 "domain": Domain.from_dict(data["domain"]),
+                "settings": Settings.from_dict(data["settings"]),
                 "instance": [from_json(value) for value in data["instance"]],
                 "allowed": {name: tuple(map(from_json, values)) for name, values in data["allowed"].items()},
                 "certificate": None if certificate is None else Certificate(**certificate),
@@ -418,10 +438,67 @@ WRITTEN = tuple(entry.name for entry in fields(GuaranteeRegion) if entry.name !=
 """The fields that are written down."""
 
 
-def _plain_dict(explained: Explained) -> dict[str, Any]:
+def _plain_dict(explained: ExplanationInfo) -> dict[str, Any]:
     return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(explained).items()}
 
 
-def _explained(data: Mapping[str, Any]) -> Explained:
+def _explained(data: Mapping[str, Any]) -> ExplanationInfo:
     values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
-    return Explained(**values)
+    return ExplanationInfo(**values)
+
+
+def region_from(
+    found: Found,
+    *,
+    status: Status,
+    domain: Domain,
+    instance: AnyArray,
+    settings: Settings,
+    problem: Problem | None,
+    oracle: Oracle,
+    attempts: int,
+    widened: tuple[str, ...],
+) -> GuaranteeRegion:
+    """The region of what a session found; the instance alone, where it found nothing."""
+    home = domain.encode(instance[np.newaxis])[0]
+    shape: Shape = Box(home, home, domain.unit) if found.shape is None else found.shape
+    searched = domain if found.shape is None else found.domain
+    lower, upper, allowed = _raw_bounds(bounding_box(shape), searched, domain)
+    rows_each, evaluations, calls = 1, 0, 0
+    if problem is not None:
+        rows_each, evaluations, calls = problem.rows_each, problem.evaluations, problem.calls
+    return GuaranteeRegion(
+        status=status,
+        domain=domain,
+        instance=instance,
+        lower=lower,
+        upper=upper,
+        allowed=allowed,
+        settings=settings.recorded,
+        certificate=found.certificate,
+        evaluations=oracle.evaluations * rows_each + evaluations,
+        calls=oracle.calls + calls,
+        log10_volume=shape.log_volume / float(np.log(10.0)),
+        widened=widened,
+        reason=found.reason,
+        radius=shape.radius if isinstance(shape, Ball) else None,
+        version=__version__,
+        attempts=attempts,
+        explained=None if problem is None else problem.explained,
+        problem=problem,
+    )
+
+
+def _raw_bounds(
+    box: Box, searched: Domain, domain: Domain
+) -> tuple[FloatArray, FloatArray, dict[str, tuple[Any, ...]]]:
+    """Bounds and allowed categories of a box in a domain whose categories were reordered."""
+    lower, upper = box.lower.copy(), box.upper.copy()
+    allowed = {}
+    for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
+        if axis.kind == "categorical":
+            held = {axis.position(v) for v in ordered.categories[int(lower[i]) : int(upper[i]) + 1]}
+            positions = [k for k in range(len(axis.categories)) if k in held]
+            allowed[axis.name] = tuple(axis.categories[k] for k in positions)
+            lower[i], upper[i] = positions[0], positions[-1]
+    return lower, upper, allowed

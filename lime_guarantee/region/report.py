@@ -114,7 +114,7 @@ def evidence(region: GuaranteeRegion) -> list[str]:
     if explained is not None:
         about = "" if explained.label_name is None else f" of {explained.label_name!r}"
         lines.append(
-            f"Explained: {explained.kind}{about}; faithful: {FAITHFUL[explained.test]} "
+            f"Explained: {explained.kind}{about}; faithful: {FAITHFUL[explained.agreement]} "
             f"{explained.tolerance:.3g}."
         )
     if certificate is not None:

@@ -1,21 +1,21 @@
-"""What was explained, and what it means for the explanation to be faithful there."""
+"""What was explained, and when the explanation counts as faithful."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 
-from lime_guarantee.problem.problem import Agreement, SameChange, SameClass, SameValue
+from lime_guarantee.problem.agreement import Agreement, AgreementName, SameChange, SameClass, SameValue
 
-TestName = Literal["class", "value", "change"]
 Space = Literal["features", "presence"]
 
 
 @dataclass(frozen=True)
-class Explained:
-    """The explanation a region belongs to.
+class ExplanationInfo:
+    """What a problem and its region say of the explanation that they belong to.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Explained:
         The class that the explanation is about; None for a regression.
     label_name : str or None
         What that class is called.
-    test : {"class", "value", "change"}
+    agreement : {"class", "value", "change"}
         When the explanation counts as faithful: it chooses the same class, gives the same value, or changes
         by the same amount.
     tolerance : float
@@ -40,18 +40,27 @@ class Explained:
         What the explanation says of every feature; 0 where it says nothing.
     notes : tuple of str
         What was guessed, and faults of the explanation library that touch this explanation.
+    options : dict
+        The adapter's own options, where they were given: what the explanation was read as.
+
+    Examples
+    --------
+    >>> info = ExplanationInfo("lime tabular", "features", 1, "yes", "class", 0.1, (0.9,), (0.7,), (0.4, 0.0))
+    >>> round(info.gap, 3)
+    0.2
     """
 
     kind: str
     space: Space
     label: int | None
     label_name: str | None
-    test: TestName
+    agreement: AgreementName
     tolerance: float
     model_at_instance: tuple[float, ...]
     surrogate_at_instance: tuple[float, ...]
     weights: tuple[float, ...]
     notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gap(self) -> float:
@@ -60,11 +69,11 @@ class Explained:
         return abs(self.model_at_instance[chosen] - self.surrogate_at_instance[chosen])
 
     @property
-    def agreement(self) -> Agreement:
+    def rule(self) -> Agreement:
         """The rule that decides where the explanation is faithful."""
-        if self.test == "class":
+        if self.agreement == "class":
             return SameClass(self.tolerance)
-        if self.test == "value":
+        if self.agreement == "value":
             return SameValue(self.tolerance)
         one = len(self.model_at_instance) == 1
         model, surrogate = self.model_at_instance, self.surrogate_at_instance
@@ -83,7 +92,7 @@ class Explained:
         return (
             f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
             f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better "
-            f"explanation; tolerance={_above(self.gap):.4g} or more; or test='change', which compares "
+            f"explanation; tolerance={_above(self.gap):.4g} or more; or agreement='change', which compares "
             "changes from the instance on, as the bar chart shows them, and leaves the intercept out."
         )
 

@@ -1,0 +1,17 @@
+"""The searches that a user can name. A new search is a file beside this one, and a row here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lime_guarantee.engine.search.balanced import Balanced
+from lime_guarantee.engine.search.base import Search
+from lime_guarantee.engine.search.baselines import Greedy, Radial
+from lime_guarantee.engine.search.divide import Divide
+
+SEARCHES: dict[str, Callable[..., Search]] = {
+    "balanced": Balanced,
+    "divide": Divide,
+    "radial": Radial,
+    "greedy": Greedy,
+}
