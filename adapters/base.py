@@ -58,22 +58,21 @@ class CapturedCall:
         What the adapter read from the explainer; it pickles.
     data : TrainingData or None
         What is known of the training data.
+    estimator : object
+        The estimator that the explainer was made from, where that was seen.
     """
 
     predict_fn: Callable[[Any], Any] | None = None
     instance: Any = None
     facts: Any = None
     data: TrainingData | None = None
+    estimator: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "predict_fn": None}
+        return {**self.__dict__, "predict_fn": None, "estimator": None}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CapturedCall:
         return replace(self)  # a copy in the same process keeps the model
-
-    def attach(self, explanation: Any) -> None:
-        """Let an explanation carry this."""
-        setattr(explanation, CAPTURED, self)
 
 
 class Adapter:
@@ -132,6 +131,8 @@ class Adapter:
     requires: ClassVar[tuple[str, ...]] = ()
     keeps_model: ClassVar[bool] = False
     """Whether its explainers hold the model, so that nobody has to give it."""
+    watched_explainers: ClassVar[tuple[str, ...]] = ()
+    """The classes of explainers that are noticed when they are made; see `notice`."""
 
     weights: Any
     label: int | None = None
@@ -210,8 +211,16 @@ class Adapter:
         return CapturedCall(model, copy.copy(instance))
 
     @classmethod
-    def methods(cls, explanation_class: type) -> dict[str, Callable[..., Any]]:  # noqa: ARG003
-        """Methods that explanations gain, by wrapping or installing, besides ``guarantee_region``."""
+    def notice(cls, explainer: Any, first: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG003
+        """What to remember when an explainer is made, by the names of `CapturedCall`.
+
+        Only explainers of the classes in `watched_explainers` are looked at, and only while installed.
+        """
+        return {}
+
+    @classmethod
+    def methods(cls) -> dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]:
+        """Methods of explanations that change, by wrapping or installing: from the original to ours."""
         return {}
 
     @classmethod
@@ -220,12 +229,21 @@ class Adapter:
         return TrainingData.of(training_data)
 
     @classmethod
+    def reseeded(cls, explainer: Any, seed: int) -> Any:
+        """A copy of an explainer whose random numbers start from the seed: an audit's are repeatable."""
+        return reseeded(explainer, seed)
+
+    @classmethod
     def explain_row(
-        cls, explainer: Any, row: Any, predict_fn: Callable[[Any], Any] | None, seed: int, **call: Any
+        cls,
+        explainer: Any,
+        row: Any,
+        predict_fn: Callable[[Any], Any] | None,
+        seed: int,  # noqa: ARG003 - for explainers that take it elsewhere
+        **call: Any,
     ) -> Any:
-        """Explain one row, the same way in every process: an audit's random numbers start from the seed."""
-        seeded = reseeded(explainer, seed)
-        return getattr(seeded, cls.explain_method)(row, predict_fn, **call)
+        """Explain one row with an explainer that was wrapped."""
+        return getattr(explainer, cls.explain_method)(row, predict_fn, **call)
 
     # -- what the base gives -------------------------------------------------------------------------
 
@@ -246,6 +264,8 @@ class Adapter:
 
         A wrapped explainer, passed as ``explainer=``, brings what it was given.
         """
+        if isinstance(self.given_data, TrainingData):
+            return self.given_data
         if self.given_data is not None:
             return self.data_of(self.given_data, self.explainer)
         seen = self.captured.data

@@ -1,177 +1,41 @@
-"""Give explanations a `guarantee_region` method: for one explainer (`wrap`), or for all (`install`)."""
+"""Let explanations remember what their adapter needs: of one explainer (`wrap`), or of all (`install`)."""
 
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import replace
 from importlib.util import find_spec
 from threading import RLock
 from types import TracebackType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.settings import with_settings
 
-from .request import CONTEXT, Call
-
-METHOD = "guarantee_region"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of explainer, and the module here that knows it.
-
-    Parameters
-    ----------
-    module, explainer : str
-        Where the explainer's class is.
-    method : str
-        The method that explains.
-    explanation_module, explanation : str
-        Where the class of what it returns is.
-    adapter : str
-        Has ``capture``, what to remember of a `Call`; and, where explainers are made from something worth
-        remembering, ``note_source`` and ``note_data``.
-    parameters : tuple of str
-        The method's first parameters, in order: all that an adapter may want to remember.
-    made_from : str
-        The first parameter of its ``__init__``, if that is worth remembering.
-    needs : str
-        A package that is needed besides the library itself, and not always there.
-    """
-
-    module: str
-    explainer: str
-    method: str
-    explanation_module: str
-    explanation: str
-    adapter: str
-    parameters: tuple[str, ...] = ()
-    made_from: str = ""
-    needs: str = ""
-
-    @property
-    def explainer_class(self) -> Any:
-        """The explainer's class."""
-        return getattr(import_module(self.module), self.explainer)
-
-    @property
-    def explanation_class(self) -> Any:
-        """The class of what it returns."""
-        return getattr(import_module(self.explanation_module), self.explanation)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether its library can be imported."""
-        needed = [name for name in (self.module.partition(".")[0], self.needs) if name]
-        return all(find_spec(name) is not None for name in needed)
-
-    def made(self, explainer: Any) -> bool:
-        """Whether an explainer is of this kind, found out without importing its library."""
-        package = self.module.partition(".")[0]
-        classes = type(explainer).__mro__
-        return any(c.__name__ == self.explainer and c.__module__.split(".")[0] == package for c in classes)
-
-    def remember(
-        self,
-        explanation: Any,
-        explainer: Any,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        noted: Any,
-    ) -> None:
-        """Let an explanation carry what it was made from: the arguments of the explainer's call."""
-        if isinstance(explanation, self.explanation_class):
-            # By position, not by signature: a subclass or another patch may take (*args, **kwargs).
-            arguments = {**dict(zip(self.parameters, args, strict=False)), **kwargs}
-            call = Call(explainer, arguments, noted, explanation)
-            import_module(self.adapter).capture(call).attach(explanation)
-
-
-def _lime(
-    module: str,
-    explainer: str,
-    explanation: str,
-    adapter: str,
-    parameters: tuple[str, ...],
-    *,
-    made_from: str = "",
-    needs: str = "",
-) -> Kind:
-    home, _, name = explanation.rpartition(".")
-    adapter = f"lime_guarantee.adapters.{adapter}"
-    return Kind(module, explainer, "explain_instance", home, name, adapter, parameters, made_from, needs)
-
-
-def _shap(explainer: str) -> Kind:
-    adapter = "lime_guarantee.adapters.shap_facts"
-    return Kind("shap.explainers", explainer, "__call__", "shap", "Explanation", adapter, made_from="model")
-
-
-KINDS = (
-    _lime(
-        "lime.lime_tabular",
-        "LimeTabularExplainer",
-        "lime.explanation.Explanation",
-        "lime_tabular",
-        ("data_row", "predict_fn"),
-        made_from="training_data",
-    ),
-    _lime(
-        "lime.lime_tabular",
-        "RecurrentTabularExplainer",
-        "lime.explanation.Explanation",
-        "lime_tabular",
-        ("data_row", "classifier_fn"),
-    ),
-    _lime(
-        "lime.lime_text",
-        "LimeTextExplainer",
-        "lime.explanation.Explanation",
-        "lime_text",
-        ("text_instance", "classifier_fn"),
-    ),
-    _lime(
-        "lime.lime_image",
-        "LimeImageExplainer",
-        "lime.lime_image.ImageExplanation",
-        "lime_image",
-        ("image", "classifier_fn", "labels", "hide_color"),
-        needs="skimage",
-    ),
-    # Every shap explainer that has a __call__ of its own; the last one is the base of the others.
-    _shap("TreeExplainer"),
-    _shap("SamplingExplainer"),
-    _shap("KernelExplainer"),
-    _shap("PermutationExplainer"),
-    _shap("ExactExplainer"),
-    _shap("PartitionExplainer"),
-    _shap("AdditiveExplainer"),
-    Kind(
-        "shap",
-        "Explainer",
-        "__call__",
-        "shap",
-        "Explanation",
-        "lime_guarantee.adapters.shap_facts",
-        made_from="model",
-    ),
+from .base import CAPTURED, Adapter
+from .ranges import TrainingData
+from .registry import (
+    adapter_of_explainer,
+    adapters,
+    explainer_classes,
+    is_instance,
+    loaded_class,
+    on_register,
 )
 
+METHOD, REGION = "guarantee_region", "region"
+ABSENT = object()
+"""Stands for what a class did not have before."""
+
 _lock = RLock()
-_originals: dict[tuple[Any, str], Any] = {}  # what was in a class before; None: nothing was
-_patches: dict[tuple[Any, str], Any] = {}
-_noted: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # by explainer
-
-
-def guarantee_region(self: Any, **options: Any) -> Any:
-    """The region in which this explanation is faithful; see `lime_guarantee.guarantee_region`."""
-    from lime_guarantee.guarantee import guarantee_region as region_of
-
-    return region_of(self, **options)
+_originals: dict[tuple[type, str], Any] = {}  # what was in a class before
+_patches: dict[tuple[type, str], Any] = {}
+_noticed: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # by explainer
+_subclasses: dict[str, type] = {}
 
 
 def wrap(
@@ -182,7 +46,7 @@ def wrap(
     Parameters
     ----------
     explainer : object
-        An explainer of LIME (tabular, recurrent, text or image) or of shap.
+        An explainer of LIME (tabular, recurrent, text or image), of shap, or one that has an adapter.
     training_data : array or DataFrame, optional
         What the model was trained on: gives every feature its range, and tells which hold whole numbers.
     predict_fn : callable, optional
@@ -192,53 +56,58 @@ def wrap(
     -------
     WrappedExplainer
         Use it like the explainer itself.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lime.lime_text import LimeTextExplainer
+    >>> explainer = wrap(LimeTextExplainer(class_names=["bad", "good"], random_state=0))
+    >>> def model(texts):
+    ...     good = np.array([text.count("good") / 4 for text in texts])
+    ...     return np.column_stack([1 - good, good])
+    >>> explanation = explainer.explain_instance("so good and so very good", model, num_samples=200)
+    >>> explanation.guarantee_region(random_state=0).removable
+    ('so', 'and', 'very')
     """
     if isinstance(explainer, WrappedExplainer):
         if training_data is None and predict_fn is None:
             return explainer
         explainer = explainer._explainer
-    kind = next((kind for kind in KINDS if kind.made(explainer)), None)
-    if kind is None:
-        supported = ", ".join(f"{kind.module}.{kind.explainer}" for kind in KINDS)
-        raise InvalidInputError(
-            f"explainer: {type(explainer).__module__}.{type(explainer).__qualname__} cannot be wrapped. "
-            f"Supported are {supported}. For others, call guarantee_region(explanation, ...) or find_region."
-        )
-    noted = None
-    if training_data is not None and kind.made_from:
-        noted = import_module(kind.adapter).note_data(training_data, explainer)
-    return WrappedExplainer(explainer, kind, noted, predict_fn)
+    adapter = adapter_of_explainer(explainer)
+    data = training_data
+    if data is not None and not isinstance(data, TrainingData):
+        data = adapter.data_of(data, explainer)
+    return WrappedExplainer(explainer, adapter, data, predict_fn)
 
 
 class WrappedExplainer:
     """An explainer that remembers what its explanations lose. Made by `wrap`."""
 
     def __init__(
-        self, explainer: Any, kind: Kind, noted: Any, predict_fn: Callable[[Any], Any] | None
+        self,
+        explainer: Any,
+        adapter: type[Adapter],
+        data: TrainingData | None,
+        predict_fn: Callable[[Any], Any] | None,
     ) -> None:
-        vars(self).update(_explainer=explainer, _kind=kind, _seen=noted, _predict_fn=predict_fn)
-
-    def explain_instance(self, *args: Any, **kwargs: Any) -> Any:
-        """Explain, as LIME's explainers do."""
-        return self._remembered(self._explainer.explain_instance(*args, **kwargs), args, kwargs)
+        vars(self).update(_explainer=explainer, _adapter=adapter, _data=data, _predict_fn=predict_fn)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Explain, as shap's explainers do."""
         return self._remembered(self._explainer(*args, **kwargs), args, kwargs)
 
-    def _remembered(self, explanation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        seen = self._seen if self._seen is not None else _noted.get(self._explainer)
-        self._kind.remember(explanation, self._explainer, args, kwargs, seen)
-        context = getattr(explanation, CONTEXT, None)
-        if context is not None:
-            context.predict_fn = self._predict_fn or context.predict_fn
-            explanation.__class__ = subclass_of(self._kind)
-        return explanation
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # asked for while copying or unpickling, before there is an explainer
             raise AttributeError(name)
-        return getattr(self._explainer, name)
+        found = getattr(self._explainer, name)
+        if name != self._adapter.explain_method:
+            return found
+
+        @functools.wraps(found)
+        def explain(*args: Any, **kwargs: Any) -> Any:
+            return self._remembered(found(*args, **kwargs), args, kwargs)
+
+        return explain
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._explainer, name, value)
@@ -246,29 +115,15 @@ class WrappedExplainer:
     def __repr__(self) -> str:
         return f"wrap({self._explainer!r})"
 
-
-def __getattr__(name: str) -> Any:
-    """Our subclasses of foreign explanations, made when first needed: their libraries are optional."""
-    for kind in KINDS:
-        if name == _subclass_name(kind):
-            members = {"__doc__": "An explanation that knows its region.", "__module__": __name__}
-            methods: dict[str, Any] = {METHOD: guarantee_region}
-            if "__copy__" in vars(kind.explanation_class):
-                methods["__copy__"] = _copying(kind.explanation_class.__copy__)
-            return globals().setdefault(
-                name, type(kind.explanation_class)(name, (kind.explanation_class,), {**members, **methods})
-            )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _subclass_name(kind: Kind) -> str:
-    library = kind.module.partition(".")[0]
-    return f"Guaranteed{library.capitalize()}{kind.explanation}"
-
-
-def subclass_of(kind: Kind) -> Any:
-    """Our subclass of the explanations of a kind of explainer."""
-    return getattr(import_module(__name__), _subclass_name(kind))
+    def _remembered(self, explanation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        noticed = dict(_noticed.get(self._explainer, {}))
+        if self._data is not None:
+            noticed["data"] = self._data
+        if self._predict_fn is not None:
+            noticed["predict_fn"] = self._predict_fn
+        if _remember(self._adapter, explanation, self._explainer, args, kwargs, noticed):
+            explanation.__class__ = guaranteed_class(type(explanation), self._adapter)
+        return explanation
 
 
 def install() -> Installation:
@@ -280,26 +135,27 @@ def install() -> Installation:
     Returns
     -------
     Installation
+
+    Examples
+    --------
+    >>> with install():
+    ...     is_installed()
+    True
+    >>> is_installed()
+    False
     """
     with _lock:
         if _patches:
             return Installation(ours=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what these libraries say of others when they are imported
-            there = [(kind, kind.explainer_class, kind.explanation_class) for kind in KINDS if kind.is_there]
-        if not there:
+            for adapter in adapters():
+                _install_adapter(adapter)
+        if not _patches:
             raise ModuleNotFoundError(
                 "install() found no explanation library. Install one with: pip install "
                 "'lime-guarantee[lime]' or 'lime-guarantee[shap]'"
             )
-        for kind, explainer, explanation in there:
-            _patch(explainer, kind.method, _remembering(vars(explainer)[kind.method], kind))
-            if kind.made_from and "__init__" in vars(explainer):
-                _patch(explainer, "__init__", _noting(explainer.__init__, kind))
-            if (explanation, METHOD) not in _patches:
-                _patch(explanation, METHOD, guarantee_region)
-                if "__copy__" in vars(explanation):
-                    _patch(explanation, "__copy__", _copying(explanation.__copy__))
         return Installation(ours=True)
 
 
@@ -307,10 +163,10 @@ def uninstall() -> None:
     """Undo `install`: the libraries' own functions are back, the very same ones."""
     with _lock:
         for (owner, name), patch in _patches.items():
-            if owner.__dict__.get(name) is not patch:  # somebody patched over ours: theirs stays
+            if owner.__dict__.get(name, ABSENT) is not patch:  # somebody patched over ours: theirs stays
                 continue
             original = _originals[owner, name]
-            if original is None:
+            if original is ABSENT:
                 delattr(owner, name)
             else:
                 setattr(owner, name, original)
@@ -342,48 +198,189 @@ class Installation:
             uninstall()
 
 
-def _patch(owner: Any, name: str, patch: Callable[..., Any]) -> None:
-    _originals[owner, name] = owner.__dict__.get(name)
+# -- what explanations gain --------------------------------------------------------------------------
+
+
+def gained(explanation: type, own: Callable[[str], Callable[..., Any]]) -> dict[str, Any]:
+    """What explanations of a class gain: the method, the region, and what their adapters add.
+
+    `own` gives the class's own function of a name, without anything of ours around it.
+    """
+    theirs = [a for a in adapters() if loaded_or_none(a.explanation_class) is explanation]
+    members: dict[str, Any] = {METHOD: _method(theirs), REGION: None}
+    for adapter in reversed(theirs):
+        for name, around in adapter.methods().items():
+            members[name] = around(own(name))
+    return members
+
+
+def loaded_or_none(named: str | type) -> type | None:
+    """A class by its qualified name, if somebody has imported it."""
+    if not isinstance(named, str):
+        return named
+    module, _, name = named.rpartition(".")
+    return getattr(sys.modules.get(module), name, None)
+
+
+def guaranteed_class(explanation: type, adapter: type[Adapter]) -> type:
+    """Our subclass of a class of explanations, made when first needed: their libraries are optional."""
+    base = loaded_class(adapter.explanation_class)
+    assert base is not None
+    if explanation is not base:  # a subclass of the user's own, or ours already
+        base = base if issubclass(explanation, tuple(_subclasses.values())) else explanation
+    name = _subclass_name(base)
+    if name not in _subclasses:
+        members = {
+            "__doc__": "An explanation that knows its region.",
+            "__module__": __name__,
+            **gained(base, lambda member: _late(base, member)),
+        }
+        _subclasses.setdefault(name, type(base)(name, (base,), members))
+    return _subclasses[name]
+
+
+def __getattr__(name: str) -> Any:
+    """Our subclasses, by name: pickled explanations ask for theirs."""
+    for adapter in adapters() if name.startswith("Guaranteed") else ():
+        base = loaded_class(adapter.explanation_class) if _might_be(adapter, name) else None
+        if base is not None and _subclass_name(base) == name:
+            return guaranteed_class(base, adapter)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _subclass_name(base: type) -> str:
+    library = base.__module__.partition(".")[0]
+    return f"Guaranteed{library.strip('_').capitalize()}{base.__name__}"
+
+
+def _might_be(adapter: type[Adapter], name: str) -> bool:
+    named = adapter.explanation_class
+    return not isinstance(named, str) or name.endswith(named.rpartition(".")[2])
+
+
+def _late(owner: type, name: str) -> Callable[..., Any]:
+    """A class's own function, whether or not we are installed by the time it is called."""
+    original = _original(owner, name)
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _original(owner, name)(self, *args, **kwargs)
+
+    return call
+
+
+def _original(owner: type, name: str) -> Callable[..., Any]:
+    found = _originals.get((owner, name), ABSENT)
+    return getattr(owner, name) if found is ABSENT else found
+
+
+def _method(theirs: list[type[Adapter]]) -> Callable[..., Any]:
+    """The method `guarantee_region`, whose signature shows the options of these adapters."""
+    from lime_guarantee.api import guarantee_region as region_of
+
+    def guarantee_region(self: Any, **options: Any) -> Any:
+        """Find the region in which this explanation is faithful; see `lime_guarantee.guarantee_region`."""
+        return region_of(self, **options)
+
+    shown = with_settings(inspect.signature(region_of)).parameters
+    first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    named = [p for p in list(shown.values())[1:] if p.kind is p.KEYWORD_ONLY]
+    more = {
+        p.name: p.replace(kind=p.KEYWORD_ONLY)
+        for adapter in theirs
+        for p in adapter.own_options()
+        if p.kind is not p.VAR_KEYWORD
+    }
+    guarantee_region.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [first, *named, *more.values()]
+    )
+    return guarantee_region
+
+
+# -- how it is done ----------------------------------------------------------------------------------
+
+
+def _remember(
+    adapter: type[Adapter],
+    explanation: Any,
+    explainer: Any,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    noticed: Mapping[str, Any],
+) -> bool:
+    """Let an explanation carry what it was made from; False if it is none of the adapter's."""
+    if not is_instance(explanation, adapter.explanation_class):
+        return False
+    # By position, not by signature: a subclass or another patch may take (*args, **kwargs).
+    arguments = {**dict(zip(adapter.explain_arguments, args, strict=False)), **kwargs}
+    captured = adapter.capture(explainer, arguments, explanation)
+    setattr(explanation, CAPTURED, replace(captured, **noticed))
+    return True
+
+
+def _install_adapter(adapter: type[Adapter]) -> None:
+    if any(find_spec(package) is None for package in adapter.requires):
+        return
+    explanation = loaded_class(adapter.explanation_class)
+    if explanation is None:
+        return
+    if (explanation, METHOD) not in _patches:
+        for name, member in gained(explanation, lambda name: getattr(explanation, name)).items():
+            _patch(explanation, name, member)
+    watched = [loaded_class(name) for name in adapter.watched_explainers]
+    for explainer in filter(None, map(loaded_class, explainer_classes(adapter))):
+        method = explainer.__dict__.get(adapter.explain_method)
+        if method is not None and (explainer, adapter.explain_method) not in _patches:
+            _patch(explainer, adapter.explain_method, _remembering(method, adapter))
+        if explainer in watched and "__init__" in vars(explainer):
+            _patch(explainer, "__init__", _noticing(vars(explainer)["__init__"], adapter))
+
+
+def _install_later(adapter: type[Adapter]) -> None:
+    """Take up an adapter that is registered while we are installed."""
+    with _lock:
+        if is_installed():
+            _install_adapter(adapter)
+
+
+on_register(_install_later)
+
+
+def _patch(owner: type, name: str, patch: Any) -> None:
+    _originals[owner, name] = owner.__dict__.get(name, ABSENT)
     _patches[owner, name] = patch
     setattr(owner, name, patch)
 
 
-def _remembering(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
-    """A method that explains, with a context attached to what it returns."""
+def _remembering(original: Callable[..., Any], adapter: type[Adapter]) -> Callable[..., Any]:
+    """A method that explains, after which its explanation carries what it was made from."""
 
     @functools.wraps(original)
     def explain(self: Any, *args: Any, **kwargs: Any) -> Any:
         explanation = original(self, *args, **kwargs)
         if is_installed():
-            kind.remember(explanation, self, args, kwargs, _noted.get(self))
+            _remember(adapter, explanation, self, args, kwargs, _noticed.get(self, {}))
         return explanation
 
-    return explain
+    return _like(explain, original)
 
 
-def _noting(original: Callable[..., Any], kind: Kind) -> Callable[..., Any]:
-    """An explainer's `__init__`, after which something about its arguments is noted."""
+def _noticing(original: Callable[..., Any], adapter: type[Adapter]) -> Callable[..., Any]:
+    """An explainer's `__init__`, after which something about its first argument is noticed."""
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         original(self, *args, **kwargs)
         if is_installed():
-            source = args[0] if args else kwargs.get(kind.made_from)
-            _noted[self] = import_module(kind.adapter).note_source(self, source)
+            _noticed[self] = adapter.notice(self, args[0] if args else None, kwargs)
 
-    return __init__
+    return _like(__init__, original)
 
 
-def _copying(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The `__copy__` of shap's Explanation, through which slices are made; context and class are kept."""
+def _like(ours: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    """Ours with the signature of the original, also for those who do not follow ``__wrapped__``.
 
-    @functools.wraps(original)
-    def __copy__(self: Any) -> Any:  # noqa: N807
-        copied = original(self)
-        context = getattr(self, CONTEXT, None)
-        if context is not None:
-            context.attach(copied)
-            copied.__class__ = self.__class__
-        return copied
-
-    return __copy__
+    shap reads the arguments of ``__init__`` with `inspect.getfullargspec` when it loads an explainer.
+    """
+    ours.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    return ours
