@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,9 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.space.domain import Domain, ordered_axis
 from lime_guarantee.support.arrays import AnyArray
 
-from . import lime_shared
-from .lime_text import checked_surrogate
+from .base import CapturedCall
+from .lime_base import LimeAdapter, presence_surrogate
 from .predictors import Outputs, PartsModel
-from .request import CONTEXT, Call, Context, Request, Subject
-from .subject import Sides
 
 BATCH_BYTES = 128 * 2**20
 """The most memory that the images of one call take."""
@@ -23,54 +22,59 @@ BATCH_BYTES = 128 * 2**20
 AS_EXPLAINED = "as explained"
 
 
-def capture(call: Call) -> Context:
-    """What to remember when an explainer is asked to explain."""
-    hide_color = call.arguments.get("hide_color")
-    return Context(call.arguments.get("classifier_fn"), options={"hide_color": hide_color})
+class LimeImageAdapter(LimeAdapter):
+    """Explanations of `LimeImageExplainer`."""
 
+    explanation_class = "lime.lime_image.ImageExplanation"
+    explainer_class = "lime.lime_image.LimeImageExplainer"
+    explain_arguments = ("image", "classifier_fn", "labels", "hide_color")
+    requires = ("skimage",)
+    kind = "lime image"
+    space = "presence"
 
-def adapt(explanation: Any, request: Request, hide_color: Any = AS_EXPLAINED) -> Subject:
-    """Adapt an explanation of an image.
-
-    Parameters
-    ----------
-    explanation, request
-    hide_color
-        What hides a superpixel, as LIME's ``explain_instance`` takes it: None for its mean colour. It need
-        not be given where the explanation was seen being made.
-    """
-    if isinstance(hide_color, str) and hide_color == AS_EXPLAINED:
-        context = getattr(explanation, CONTEXT, None)
-        hide_color = None if context is None else context.options["hide_color"]
-        if context is None:
-            request.notes.append("hide_color is not known; LIME's default, the mean colour, was taken.")
-    predict_fn = request.model()
-    reading = lime_shared.read(explanation, request.label, request.test, None)
-    present = np.unique(explanation.segments)
-    count = present.size  # LIME makes a column of every superpixel, and takes column j for superpixel j
-    surrogate = checked_surrogate(explanation, reading, count)
-    empty = np.setdiff1d(np.arange(count), present)
-    if empty.size:
-        request.warn(
-            f"LIME numbers superpixels from 0 to {count - 1}, but the segmentation does not: {empty.size} of "
-            f"its columns hide nothing, and as many superpixels are never hidden. Number them from 0 "
-            "(slic(start_label=0))."
+    @classmethod
+    def capture(cls, explainer: Any, arguments: Mapping[str, Any], explanation: Any) -> CapturedCall:  # noqa: ARG003
+        return CapturedCall(
+            arguments.get("classifier_fn"), facts={"hide_color": arguments.get("hide_color")}
         )
-    axes = [ordered_axis(f"superpixel {j}", float(j in empty), 1, integer=True) for j in range(count)]
-    images = Images(explanation.image, explanation.segments, hide_color, count)
-    return Sides(
-        kind="lime image",
-        space="presence",
-        label=reading.label,
-        label_name=None,
-        weights=reading.weight_of_features(count),
-        model=Outputs(PartsModel(predict_fn, images), reading.columns),
-        surrogate=surrogate,
-        instance=np.ones(count),
-        domain=Domain(tuple(axes)),
-        classifier=True,
-        batch_rows=int(np.clip(BATCH_BYTES // explanation.image.nbytes, 1, BATCH_ROWS)),
-    ).subject(request)
+
+    @classmethod
+    def methods(cls) -> dict[str, Any]:
+        return {}  # images have no page of LIME's
+
+    def read(self, *, hide_color: Any = AS_EXPLAINED) -> None:
+        """Read the superpixels.
+
+        Parameters
+        ----------
+        hide_color
+            What hides a superpixel, as LIME's ``explain_instance`` takes it: None for its mean colour. It
+            need not be given where the explanation was seen being made.
+        """
+        if isinstance(hide_color, str) and hide_color == AS_EXPLAINED:
+            facts = self.captured.facts
+            hide_color = None if facts is None else facts["hide_color"]
+            if facts is None:
+                self.notes.append("hide_color is not known; LIME's default, the mean colour, was taken.")
+        present = np.unique(self.explanation.segments)
+        count = present.size  # LIME makes a column of every superpixel, and takes column j for superpixel j
+        self.instance = np.ones(count)
+        self.read_label(None)
+        self.read_surrogate(count, presence_surrogate, self.instance)
+        empty = np.setdiff1d(np.arange(count), present)
+        if empty.size:
+            self.warn(
+                f"LIME numbers superpixels from 0 to {count - 1}, but the segmentation does not: "
+                f"{empty.size} of its columns hide nothing, and as many superpixels are never hidden. Number "
+                "them from 0 (slic(start_label=0))."
+            )
+        self.domain = Domain(
+            tuple(ordered_axis(f"superpixel {j}", float(j in empty), 1, integer=True) for j in range(count))
+        )
+        self.batch_rows = int(np.clip(BATCH_BYTES // self.explanation.image.nbytes, 1, BATCH_ROWS))
+        images = Images(self.explanation.image, self.explanation.segments, hide_color, count)
+        parts = PartsModel(self.predict_fn, images)
+        self.model = Outputs(parts, self.columns)  # type: ignore[method-assign]
 
 
 @dataclass(frozen=True, eq=False)
