@@ -94,15 +94,14 @@ class LimeAdapter(Adapter):
 
         The release of LIME keeps that of the last label explained, the development version those of all.
         """
-        coefficients = self._coefficients(self.keys)
-        surrogate = made(coefficients)
+        surrogate = made(self._coefficients(self.keys))
         last = self.keys if self.columns is None else (list(self.explanation.local_exp)[-1],)
         self._check_surrogate(self.keys, surrogate, instance)
         self._check_surrogate(last, made(self._coefficients(last)), instance)
         own = 0 if self.label is None or self.columns is None else self.columns.index(self.label)
-        _, features, weights = coefficients
         self.weights = np.zeros(width)
-        self.weights[features] = weights[:, own]
+        for terms in (surrogate.steps, surrogate.slopes):
+            self.weights[terms.features] = terms.weights[:, own]
         self.surrogate = surrogate  # type: ignore[method-assign]
 
     def _chosen_label(

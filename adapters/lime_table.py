@@ -231,6 +231,13 @@ class LimeTableAdapter(LimeAdapter):
         shown = mapper.discretized_feature_names
         for i, value in enumerate(self.instance.tolist()):
             if i in facts.codes:
+                called = facts.code_names.get(i)
+                label = str(int(value)) if called is None else _code_label(value, called)
+                if not str(mapper.exp_feature_names[i]).endswith(f"={label}"):
+                    raise InvalidInputError(
+                        f"instance: {facts.names[i]} is {label}, but the explanation is about a row with "
+                        f"{mapper.exp_feature_names[i]}. Pass the row that was explained."
+                    )
                 continue
             if shown is not None and i in facts.bin_names:
                 place = int(np.searchsorted(facts.edges[i], value))

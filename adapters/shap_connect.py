@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .predictors import fitted_on_frame
-from .request import Request
-from .shap_facts import Facts, note_data
+from .ranges import TrainingData
+from .shap_facts import ShapFacts
 from .shap_model import METHODS, Answers, Link, Row, matching_column, wanted_output
 
 CHECKED_ROWS = 100
@@ -48,9 +48,29 @@ class Connection:
         return bool(np.all((self.seen >= 0) & (self.seen <= 1)))
 
 
-def connect(row: Row, facts: Facts, request: Request, output: int | str | None) -> Connection:
-    """Find the output explained, and compare all copies of the model that there are."""
-    position = wanted_output(row, output)
+def connect(
+    row: Row,
+    facts: ShapFacts,
+    predict_fn: Callable[[Any], Any] | None,
+    label: int | str | None,
+    estimator: Any,
+    data: TrainingData | None,
+) -> Connection:
+    """Find the output explained, and compare all copies of the model that there are.
+
+    Parameters
+    ----------
+    row : Row
+    facts : ShapFacts
+    predict_fn : callable or None
+        The model as the user gave it, if so.
+    label : int, str or None
+        The output wanted.
+    estimator : object
+        What the explainer was made from, where that was seen.
+    data : TrainingData or None
+    """
+    position = wanted_output(row, label)
     check = row.instance[np.newaxis]
     if facts.background is not None:
         if facts.background.shape[1] != row.instance.size:
@@ -64,35 +84,30 @@ def connect(row: Row, facts: Facts, request: Request, output: int | str | None) 
     own = None
     if facts.model is not None and (facts.copied or check.dtype != object):
         own = Answers(facts.model, facts.link, None, facts.columns, {})
-    if request.predict_fn is None:
-        if own is None:
-            request.model()  # raises: there is none
-        model, answer, asked = _matched(
-            row, position, [own], check, output, facts, "shap's copy of the model"
-        )
-        if facts.noted.estimator is not None:
-            asked += _same_estimator(facts.noted.estimator, answer, check, row, position)
+    copied = "shap's copy of the model"
+    if predict_fn is None:
+        model, answer, asked = _matched(row, position, [own], check, label, facts, copied)
+        if estimator is not None:
+            asked += _same_estimator(estimator, answer, check, row, position)
     else:
-        model, answer, asked = _matched(
-            row, position, _candidates(request, facts), check, output, facts, "the model"
-        )
+        candidates = _candidates(predict_fn, facts, data)
+        model, answer, asked = _matched(row, position, candidates, check, label, facts, "the model")
         if own is not None and facts.copied:
-            _, theirs, more = _matched(row, position, [own], check, output, facts, "shap's copy of the model")
+            _, theirs, more = _matched(row, position, [own], check, label, facts, copied)
             asked += more
             _compare(answer, theirs, row, position)
     return Connection(position, model, answer, asked * len(check), asked)
 
 
-def _candidates(request: Request, facts: Facts) -> list[Answers]:
+def _candidates(
+    predict_fn: Callable[[Any], Any], facts: ShapFacts, data: TrainingData | None
+) -> list[Answers]:
     """The user's function, as it is and, where the units explained are open, as log-odds."""
-    predict_fn = request.model()
     if facts.kind not in ("none", "TreeExplainer", "LinearExplainer"):  # it asked a function: ask it alike
         return [Answers(predict_fn, facts.link, None, facts.columns, {})]
     width = 0 if facts.background is None else facts.background.shape[1]
     columns, dtypes = facts.columns or fitted_on_frame(predict_fn, width), {}
-    known = facts.noted.dtypes
-    if is_frame(request.training_data):
-        known = note_data(request.training_data, None).dtypes
+    known = None if data is None else data.dtypes
     if known is not None:
         columns = columns or list(known)
         dtypes = known if columns == list(known) else {}
@@ -104,15 +119,15 @@ def _matched(
     position: int,
     candidates: list[Any],
     check: AnyArray,
-    output: int | str | None,
-    facts: Facts,
+    label: int | str | None,
+    facts: ShapFacts,
     who: str,
 ) -> tuple[Answers, FloatArray, int]:
     """The candidate whose answer at the instance is what the values add up to; how many were asked."""
     said: list[str] = []
     for candidate in candidates:
         answers = candidate.every(check)
-        column = matching_column(row, position, answers[0], output, facts.output_names)
+        column = matching_column(row, position, answers[0], label, facts.output_names)
         if column is not None:
             several = answers.shape[1] > 1
             chosen = replace(candidate, column=column if several else None)

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.domain import Domain
-from lime_guarantee.space.tables import as_table, is_frame
+from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.imports import require
 
-from .request import Call, Context
+from .base import CAPTURED, CapturedCall
+from .ranges import TrainingData
 from .shap_model import Link
-
-BACKGROUND_ROWS = 100
-"""Rows of training data that are kept, to stand for missing features: as many as shap keeps."""
 
 
 @dataclass(eq=False)
-class Facts:
+class ShapFacts:
     """What a shap explainer knows and its explanations do not.
 
     Parameters
@@ -44,8 +41,6 @@ class Facts:
         Why no region can be found for explanations of this explainer; empty if one can.
     model : callable or None
         The explainer's own copy of the model, in the units explained.
-    noted : Noted
-        What was seen besides.
     batch : tuple of arrays, or None
         Values and data of all rows that were explained together.
     copied : bool
@@ -64,14 +59,13 @@ class Facts:
     output_names: list[str] | None
     refused: str
     model: Callable[[Any], Any] | None
-    noted: Noted = field(default_factory=lambda: Noted())
     batch: tuple[AnyArray, AnyArray] | None = None
     copied: bool = True
     probable: bool = True
     odds: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "model": None, "noted": replace(self.noted, estimator=None)}
+        return {**self.__dict__, "model": None}
 
     def some_rows(self, who: str, most: int | None = None) -> tuple[AnyArray, FloatArray]:
         """The first background rows and their weights, or the error that asks for them."""
@@ -84,7 +78,7 @@ class Facts:
         return rows, shares / shares.sum()
 
 
-def read_explainer(explainer: Any) -> Facts:
+def read_explainer(explainer: Any) -> ShapFacts:
     """The facts of an explainer, by the family that it belongs to."""
     family = _family(explainer)
     background, shares, columns = _background(explainer, family)
@@ -95,7 +89,7 @@ def read_explainer(explainer: Any) -> Facts:
         leaves = explainer.model.tree_output
         probable = output != "raw" or leaves == "probability"
         odds = output == "raw" and leaves == "log_odds"
-    return Facts(
+    return ShapFacts(
         kind=type(explainer).__name__,
         background=background,
         shares=shares,
@@ -165,34 +159,9 @@ def _names(names: Any) -> list[str] | None:
     return None if names is None or isinstance(names, str) else [str(name) for name in names]
 
 
-@dataclass(frozen=True, eq=False)
-class Noted:
-    """What was seen of an explainer besides itself: its model, or data that the user gave."""
-
-    estimator: Any = None
-    domain: Domain | None = None
-    dtypes: dict[str, Any] | None = None
-    rows: AnyArray | None = None
-
-
-def note_data(training_data: Any, explainer: Any) -> Noted:  # noqa: ARG001
-    """What to remember of training data given to `wrap`."""
-    dtypes = None
-    if is_frame(training_data):
-        dtypes = {str(k): kind for k, kind in zip(training_data.columns, training_data.dtypes, strict=True)}
-    rows = as_table(training_data).values
-    some = np.linspace(0, len(rows) - 1, min(len(rows), BACKGROUND_ROWS)).astype(np.int64)
-    return Noted(domain=Domain.from_data(training_data), dtypes=dtypes, rows=rows[some])
-
-
-def note_source(explainer: Any, model: Any) -> Noted:  # noqa: ARG001
-    """What to remember of the model that an explainer was made from."""
-    return Noted(estimator=model)
-
-
-def capture(call: Call) -> Context:
+def capture(explainer: Any, explanation: Any) -> CapturedCall:
     """What to remember when an explainer is called, also of the rows that were explained together."""
-    facts, explanation = read_explainer(call.explainer), call.explanation
+    facts = read_explainer(explainer)
     values = np.asarray(explanation.values)
     if values.ndim == 3 and np.shape(explanation.base_values) == values.shape[2:]:
         # SamplingExplainer gives one base value an output, of which slices of rows would take the wrong one.
@@ -200,7 +169,7 @@ def capture(call: Call) -> Context:
     if explanation.data is not None and values.ndim in (2, 3):
         data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)
         facts = replace(facts, batch=(values, data))
-    return Context(facts=replace(facts, noted=call.noted or Noted()))
+    return CapturedCall(facts=facts)
 
 
 def from_shap_values(
@@ -224,9 +193,21 @@ def from_shap_values(
     -------
     shap.Explanation
         Slice it as any other: ``explanation[0].guarantee_region()``.
+
+    Examples
+    --------
+    >>> import shap
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(50, 2))
+    >>> model = LinearRegression().fit(X, X @ [1.0, 2.0])
+    >>> explainer = shap.LinearExplainer(model, X)
+    >>> explanation = from_shap_values(explainer.shap_values(X[:3]), explainer, X[:3], training_data=X)
+    >>> explanation[0].guarantee_region(random_state=0).status
+    'certified'
     """
     shap = require("shap", "from_shap_values", extra="shap")
-    from .hooks import KINDS, subclass_of
+    from .hooks import guaranteed_class
+    from .shap_row import ShapRowAdapter
 
     values = np.stack(values, axis=-1) if isinstance(values, list) else np.asarray(values)
     rows = data.to_numpy() if is_frame(data) else np.asarray(data)
@@ -244,7 +225,9 @@ def from_shap_values(
         else np.full(len(rows), float(base.ravel()[0]))
     )
     explanation = shap.Explanation(values, base, rows, feature_names=feature_names)
-    noted = None if training_data is None else note_data(training_data, explainer)
-    capture(Call(explainer, {}, noted, explanation)).attach(explanation)
-    explanation.__class__ = subclass_of(next(kind for kind in KINDS if kind.explanation_module == "shap"))
+    captured = capture(explainer, explanation)
+    if training_data is not None:
+        captured = replace(captured, data=TrainingData.of(training_data))
+    setattr(explanation, CAPTURED, captured)
+    explanation.__class__ = guaranteed_class(shap.Explanation, ShapRowAdapter)
     return explanation

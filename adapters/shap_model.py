@@ -121,54 +121,87 @@ class Row:
         return np.asarray(np.abs(answer - target) <= allowed)
 
 
-def wanted_output(row: Row, output: int | str | None) -> int:
+def wanted_output(row: Row, label: int | str | None) -> int:
     """The position, among the outputs kept in the explanation, of the one to look at."""
     count = row.base.size
-    if count == 1:
-        return 0
     names = row.outputs or [f"Output {k}" for k in range(count)]
-    if output is None:
+    if count == 1:
+        return 0  # which of the model's outputs it is, `matching_column` finds out
+    if label is None:
         if abs(row.target.sum() - 1.0) < 1e-3 and np.all(row.target > -1e-3):  # probabilities: the likeliest
             return int(np.argmax(row.target))
         raise InvalidInputError(
-            f"output: the explanation has {count} outputs. Choose one with output= ({', '.join(names)}), or "
+            f"label: the explanation has {count} outputs. Choose one with label= ({', '.join(names)}), or "
             "slice it: explanation[row, :, output]."
         )
-    if isinstance(output, str) and output in names:
-        return names.index(output)
-    if isinstance(output, (int, np.integer)) and 0 <= output < count:
-        return int(output)
-    raise InvalidInputError(f"output: {output!r} was not explained. Explained: {', '.join(names)}.")
+    if isinstance(label, str) and label in names:
+        return names.index(label)
+    if isinstance(label, (int, np.integer)) and 0 <= label < count:
+        return int(label)
+    raise InvalidInputError(f"label: {label!r} was not explained. Explained: {', '.join(names)}.")
 
 
 def matching_column(
-    row: Row, position: int, answer: FloatArray, output: int | str | None, names: Sequence[str] | None
+    row: Row, position: int, answer: FloatArray, label: int | str | None, names: Sequence[str] | None
 ) -> int | None:
-    """The column of a model's answer at the instance, (K,), that was explained; None if none matches."""
+    """The column of a model's answer at the instance, (K,), that was explained; None if none matches.
+
+    Raises
+    ------
+    InvalidInputError
+        If the label asked for is another one, or several columns match and nothing says which it is.
+    """
     target = row.target[position]
     if row.base.size > 1:
         fits = position < answer.size and bool(row.near(answer[position], target, position))
         return position if fits else None
     near = np.flatnonzero(row.near(answer, target, position))
+    if near.size == 0:
+        return None
+    wanted = _columns_of_label(row, label, names, answer.size)
+    if label is not None and not set(near.tolist()) & wanted:
+        raise InvalidInputError(
+            f"label: {label!r} was not explained. The values are those of output "
+            f"{' or '.join(map(str, near.tolist()))} of {answer.size}. Slice the other one, explanation[row, "
+            ":, output], or leave label= out."
+        )
     if near.size > 1:
-        near = near[[k in _named_columns(row, output, names, answer.size) for k in near]]
+        near = near[[k in wanted for k in near]]
     if near.size > 1:
         raise InvalidInputError(
-            f"output: the explanation fits outputs {near.tolist()} of the model alike. Say which was "
-            "explained with output=."
+            f"label: the explanation fits outputs {near.tolist()} of the model alike. Say which was "
+            "explained with label=."
         )
     return int(near[0]) if near.size else None
 
 
-def _named_columns(row: Row, output: int | str | None, names: Sequence[str] | None, count: int) -> set[int]:
-    """The columns that names point to; all, if they do not point anywhere."""
-    if isinstance(output, (int, np.integer)):
-        return {int(output)}
-    name = output if output is not None else (row.outputs[0] if row.outputs else None)
-    if name is not None and names is not None and name in names:
-        return {list(names).index(name)}
+def _columns_of_label(
+    row: Row, label: int | str | None, names: Sequence[str] | None, count: int
+) -> set[int]:
+    """The columns that a label, or the output's own name, points to; all, if they do not point anywhere.
+
+    Raises
+    ------
+    InvalidInputError
+        If the label is none of the outputs'.
+    """
+    known = list(names) if names is not None and len(names) == count else []
+    if label is not None and count == 1:
+        own = row.outputs[0] if row.outputs else None
+        if label in (0, own, *known):
+            return {0}
+    if isinstance(label, (int, np.integer)) and 0 <= label < count:
+        return {int(label)}
+    name = label if label is not None else (row.outputs[0] if row.outputs else None)
+    if name is not None and name in known:
+        return {known.index(str(name))}
     numbered = re.fullmatch(r"Output (\d+)", str(name))
-    return {int(numbered[1])} if numbered else set(range(count))
+    if numbered and int(numbered[1]) < count:
+        return {int(numbered[1])}
+    if label is None or (row.outputs is not None and label == row.outputs[0]):
+        return set(range(count))
+    outputs = known or row.outputs or [f"Output {k}" for k in range(count)]
+    raise InvalidInputError(f"label: {label!r} is none of the model's outputs: {', '.join(outputs)}.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,11 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
 ):
     __path__.append(str(_root))
 
+from lime_guarantee.adapters.base import Adapter
 from lime_guarantee.adapters.hooks import install, is_installed, uninstall, wrap
+from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_facts import from_shap_values
-from lime_guarantee.api import find_region
+from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
 from lime_guarantee.engine.certify.certifier import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
@@ -25,22 +27,24 @@ from lime_guarantee.errors import (
     ModelError,
     WorkersError,
 )
-from lime_guarantee.guarantee import guarantee_region
-from lime_guarantee.problem.explained import Explained
-from lime_guarantee.problem.problem import Problem, SameChange, SameClass, SameValue
+from lime_guarantee.problem.agreement import SameChange, SameClass, SameValue
+from lime_guarantee.problem.info import ExplanationInfo
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Axis, Domain
 from lime_guarantee.support.progress import Progress
 from lime_guarantee.version import __version__
 
 __all__ = [
+    "Adapter",
     "AuditReport",
     "Axis",
     "Balanced",
     "Certificate",
     "Divide",
     "Domain",
-    "Explained",
+    "ExplanationInfo",
     "FlaggedExplanations",
     "Greedy",
     "GuaranteeError",
@@ -55,6 +59,7 @@ __all__ = [
     "SameChange",
     "SameClass",
     "SameValue",
+    "Settings",
     "WorkersError",
     "__version__",
     "audit",
@@ -63,6 +68,8 @@ __all__ = [
     "guarantee_region",
     "install",
     "is_installed",
+    "problem_of",
+    "register",
     "uninstall",
     "wrap",
 ]
