@@ -41,6 +41,12 @@ TOLERANCE = 0.1
 SAME_ANSWER = 1e-3
 """How far, relatively, two answers to one question may differ: models that compute in float32, in batches."""
 
+MISSING_MODEL = (
+    "predict_fn: the explanation does not keep the model. Pass predict_fn=, the function that was explained; "
+    "or make explanations with wrap(explainer) or after install(), which remember it (but pickling forgets "
+    "it again)."
+)
+
 
 @dataclass
 class CapturedCall:
@@ -245,17 +251,23 @@ class Adapter:
         """Explain one row with an explainer that was wrapped."""
         return getattr(explainer, cls.explain_method)(row, predict_fn, **call)
 
+    @classmethod
+    def missing_input(
+        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None  # noqa: ARG003
+    ) -> str:
+        """What has to be given besides an explanation, as an error says it; empty if nothing is missing."""
+        captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
+        if predict_fn is not None or (captured is not None and captured.predict_fn is not None):
+            return ""
+        return MISSING_MODEL
+
     # -- what the base gives -------------------------------------------------------------------------
 
     @property
     def predict_fn(self) -> Callable[[Any], Any]:
         """The model, or the error that asks for it."""
         if self._predict_fn is None:
-            raise InvalidInputError(
-                "predict_fn: the explanation does not keep the model. Pass predict_fn=, the function that "
-                "was explained; or make explanations with wrap(explainer) or after install(), which "
-                "remember it (but pickling forgets it again)."
-            )
+            raise InvalidInputError(MISSING_MODEL)
         return self._predict_fn
 
     @cached_property

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lime_guarantee.settings import with_settings
+from lime_guarantee.api import guarantee_region as region_of
 
 from .base import CAPTURED, Adapter
 from .ranges import TrainingData
@@ -276,13 +276,11 @@ def _original(owner: type, name: str) -> Callable[..., Any]:
 
 def _method(theirs: list[type[Adapter]]) -> Callable[..., Any]:
     """The method `guarantee_region`, whose signature shows the options of these adapters."""
-    from lime_guarantee.api import guarantee_region as region_of
-
     def guarantee_region(self: Any, **options: Any) -> Any:
         """Find the region in which this explanation is faithful; see `lime_guarantee.guarantee_region`."""
         return region_of(self, **options)
 
-    shown = with_settings(inspect.signature(region_of)).parameters
+    shown = inspect.signature(region_of).parameters
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     named = [p for p in list(shown.values())[1:] if p.kind is p.KEYWORD_ONLY]
     more = {

@@ -14,13 +14,18 @@ from lime_guarantee.space.domain import Axis, Domain, categorical_axis, ordered_
 from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
-from .base import CapturedCall, as_floats, unique_names
+from .base import CAPTURED, CapturedCall, as_floats, unique_names
 from .lime_base import Coefficients, LimeAdapter
 from .predictors import FrameModel, Outputs, SparseModel, fitted_on_frame
 from .ranges import TrainingData, bound_pairs
 
 GUESS = 3.0
 """Without training data, a feature is taken to reach so many standard deviations either way."""
+
+MISSING_EXPLAINER = (
+    "explainer: a tabular explanation keeps neither its bins nor its scales. Pass explainer=, the "
+    "LimeTabularExplainer that made it; or make explanations with wrap(explainer) or after install()."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +150,16 @@ class LimeTableAdapter(LimeAdapter):
         shape = None if steps is None else (steps, explainer.n_features)
         return TrainingData.of(flattened(training_data, shape))
 
+    @classmethod
+    def missing_input(
+        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None
+    ) -> str:
+        given = {"explainer": explainer, "predict_fn": predict_fn, "instance": instance}
+        captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
+        if explainer is None and (captured is None or captured.facts is None):
+            return MISSING_EXPLAINER
+        return super().missing_input(explanation, **given)
+
     def read(self) -> None:
         facts = self._facts()
         predict_fn, raw = self.predict_fn, self.given_instance
@@ -191,11 +206,7 @@ class LimeTableAdapter(LimeAdapter):
         elif isinstance(facts, str):
             raise InvalidInputError(facts)
         elif facts is None:
-            raise InvalidInputError(
-                "explainer: a tabular explanation keeps neither its bins nor its scales. Pass explainer=, "
-                "the LimeTabularExplainer that made it; or make explanations with wrap(explainer) or after "
-                "install()."
-            )
+            raise InvalidInputError(MISSING_EXPLAINER)
         ranges = dict(facts.ranges)
         if self.data is not None:
             if len(self.data.domain) != len(facts.names):

@@ -87,6 +87,15 @@ class ShapRowAdapter(Adapter):
         with _global_seed(seed):
             return explainer(rows, **call)[0]
 
+    @classmethod
+    def missing_input(
+        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None
+    ) -> str:
+        captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
+        seen = captured is not None and captured.facts is not None and captured.facts.model is not None
+        given = {"predict_fn": predict_fn, "instance": instance}
+        return "" if seen or explainer is not None else super().missing_input(explanation, **given)
+
     def read(
         self,
         *,

@@ -12,7 +12,7 @@ if not (_Path(__file__).parent / "adapters").is_dir() and all(
 from lime_guarantee.adapters.base import Adapter
 from lime_guarantee.adapters.hooks import install, is_installed, uninstall, wrap
 from lime_guarantee.adapters.registry import register
-from lime_guarantee.adapters.shap_facts import from_shap_values
+from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
 from lime_guarantee.engine.certify.certifier import Certificate

@@ -1,7 +1,8 @@
 """A file of finished records that survives being cut off at any moment: JSON Lines, one flushed at a time.
 
-The first line says what is being audited; a run that resumes must be about the same. A last line that was cut
-off while it was written is dropped, and its row done again.
+The first line says what is being audited: rows, model, explainer, version, arguments; a run that resumes must
+be about the same. A last line that was cut off while it was written is dropped, and its row done again; so are
+rows that ended in an error.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
+from lime_guarantee.auditing.fingerprint import differences
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.errors import InvalidInputError
 
@@ -40,7 +42,8 @@ class Checkpoint:
             self._check_head(lines[0])
             for number, line in enumerate(lines[1:], start=2):
                 record = AuditRecord.from_dict(self._read(line, number))
-                self.records[record.index] = record
+                self.records[record.index] = record  # of a row that was tried again, the last one counts
+            self.records = {i: one for i, one in self.records.items() if one.verdict != "error"}
         self._file = self.path.open("a", encoding="utf-8")
         if not lines:
             self._write(self.about)
@@ -79,13 +82,11 @@ class Checkpoint:
 
     def _check_head(self, line: str) -> None:
         found = self._read(line, 1)
-        different = sorted(
-            key for key in found.keys() | self.about.keys() if found.get(key) != self.about.get(key)
-        )
+        different = differences(found, self.about)
         if different:
             raise InvalidInputError(
                 f"checkpoint: {self.path} belongs to another audit: {', '.join(different)} differ. Give "
-                "another file, or the same arguments and random_state as before."
+                "another file, or the same model, explainer, arguments and random_state as before."
             )
 
     def _read(self, line: str, number: int) -> dict[str, Any]:

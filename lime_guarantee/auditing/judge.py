@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from lime_guarantee.adapters.request import Request, Subject
 from lime_guarantee.api import find_region
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.real_rows import MARGIN, DataCheck, check_data
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.guarantee import region_of_subject, subject_of
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.report import lower_text
+from lime_guarantee.settings import Settings
 from lime_guarantee.space.tables import Table
 from lime_guarantee.support.arrays import FloatArray
 
@@ -53,30 +51,21 @@ class Rules:
 
 
 def judge(
-    explanation: Any,
+    problem: Problem,
     index: int,
     rules: Rules,
     data: Table | None,
-    rng: np.random.Generator,
-    request: Request,
-    options: dict[str, Any],
-    adapter_options: dict[str, Any],
+    settings: Settings,
+    evidence_rng: np.random.Generator,
+    data_rng: np.random.Generator,
 ) -> AuditRecord:
-    """Audit one explanation: one of LIME or shap, a `Problem`, or a `Subject`."""
-    region_rng, evidence_rng, data_rng = rng.spawn(3)
-    if isinstance(explanation, Problem):
-        problem, weights = explanation, claimed_weights(explanation, evidence_rng)
-        batch_rows, rows_each = BATCH_ROWS, 1
-        region = find_region(
-            problem.faithful, problem.instance, problem.domain, random_state=region_rng, **options
-        )
+    """Audit one explanation, given as the problem that it poses."""
+    if problem.explained is None:
+        weights = claimed_weights(problem, evidence_rng)
     else:
-        subject = explanation if isinstance(explanation, Subject) else None
-        if subject is None:
-            subject = subject_of(explanation, replace(request, notes=[]), **adapter_options)
-        problem, weights = subject.problem, np.array(subject.explained.weights)
-        batch_rows, rows_each = subject.batch_rows, subject.rows_each
-        region = region_of_subject(subject, random_state=region_rng, **options)
+        weights = np.array(problem.explained.weights)
+    batch_rows = settings.batch_rows or problem.batch_rows or BATCH_ROWS
+    region = find_region(problem, settings=settings)
     findings: tuple[Finding, ...] = ()
     asked = 0
     if region:
@@ -99,7 +88,7 @@ def judge(
         coverage = region.coverage(rows) if region else 0.0
     verdict, reason = _verdict(region, findings, check, coverage, rules)
     asked += 0 if check is None else check.evaluations
-    asked = region.evaluations + rows_each * asked
+    asked = region.evaluations + problem.rows_each * asked
     region = replace(region, problem=None)  # a thousand of them would not fit into memory
     return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
 

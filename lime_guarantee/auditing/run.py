@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -12,16 +10,28 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.adapters.request import Request
+from lime_guarantee.adapters.base import CAPTURED
+from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.auditing.checkpoint import Checkpoint
+from lime_guarantee.auditing.fingerprint import (
+    explainer_facts,
+    fingerprint,
+    fingerprint_of_explanations,
+    in_words,
+    model_facts,
+)
 from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.workers import Work, work_done
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.problem import Problem
+from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
 from lime_guarantee.space.tables import as_table, is_frame, plain
-from lime_guarantee.support.imports import require
+from lime_guarantee.support.progress import progress_bar
+from lime_guarantee.version import __version__
 
 
+@shows_settings
 def audit(
     explanations: Sequence[Any] | None = None,
     *,
@@ -35,33 +45,29 @@ def audit(
     min_reach: float = Rules.min_reach,
     min_coverage: float = Rules.min_coverage,
     error: float = Rules.error,
-    purity: float = 0.99,
-    confidence: float = 0.99,
-    test: str = "auto",
+    agreement: str = "auto",
     tolerance: float | None = None,
     label: int | str | None = None,
     bounds: Any = None,
-    search: Any = "balanced",
-    effort: Any = None,
-    max_evaluations: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
     timeout: float | None = 3_600.0,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool = False,
+    settings: Settings | None = None,
     **options: Any,
 ) -> AuditReport:
     """Audit explanations: which can be trusted, and which cannot, with evidence on both sides.
 
-    Give either `explanations` (of LIME or shap, or `Problem` objects), or an `explainer` and rows `X` that
-    it will explain.
+    Give either `explanations` (of LIME, shap or another library that has an adapter, or `Problem` objects),
+    or an `explainer` and rows `X` that it will explain.
 
     Parameters
     ----------
     explanations : sequence, optional
         What is to be audited. LIME's must remember their rows: make them with `wrap` or after `install`.
     explainer : object, optional
-        An explainer of LIME or shap; with `X`, it makes the explanations.
+        An explainer that has an adapter; with `X`, it makes the explanations.
     X : array or DataFrame, optional
         The rows to explain.
     predict_fn : callable, optional
@@ -81,7 +87,7 @@ def audit(
     error : float
         The probability that an explanation is called dishonest that is not, or off-manifold though its model
         fails real rows hardly more often than the same rows moved a little.
-    purity, confidence, test, tolerance, label, bounds, search, effort, max_evaluations
+    agreement, tolerance, label, bounds
         As in `guarantee_region`.
     random_state : int
         The same integer gives the same report, however many workers there are.
@@ -92,75 +98,94 @@ def audit(
         Seconds that a few explanations may take in a worker before the audit gives up: a cluster that has
         lost its workers would wait for ever.
     checkpoint : path, optional
-        A file to which every finished explanation is written; a run that was cut off goes on from there.
+        A file to which every finished explanation is written; a run that was cut off goes on from there, and
+        tries rows again that ended in an error. A checkpoint of another model, explainer, version or other
+        arguments is refused.
     progress : bool
         Whether to show a bar (tqdm).
+    settings : Settings, optional
+        What is asked of every region.
     **options
-        Options of the adapter, such as ``surrogate=`` for shap.
+        Single settings, by name (see `Settings`); and options of the adapter, such as ``surrogate=`` for
+        shap.
 
     Returns
     -------
     AuditReport
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lime_guarantee import Domain, Problem, SameValue
+    >>> def model(X):
+    ...     return X[:, 0] + (X[:, 1] > 0.5)
+    >>> domain = Domain.from_bounds([0, 0], [1, 1], names=["a", "b"])
+    >>> problem = Problem(model, lambda X: X[:, 0], SameValue(0.1), np.array([0.5, 0.2]), domain)
+    >>> report = audit([problem])
+    >>> report[0].verdict
+    'dishonest'
     """
     rows = _checked_input(explanations, explainer, X)
+    mine = {name: value for name, value in options.items() if name in SETTINGS}
+    theirs = {name: value for name, value in options.items() if name not in SETTINGS}
+    asked = settings_from(settings, {**mine, "random_state": random_state})
     rules = Rules(claim_share, min_reach, min_coverage, error)
+    given = {
+        "predict_fn": predict_fn,
+        "bounds": bounds,
+        "label": label,
+        "agreement": agreement,
+        "tolerance": tolerance,
+        **theirs,
+    }
+    if X is not None:
+        adapter = adapter_of_explainer(explainer)
+        adapter.check_options(theirs)
+        if predict_fn is None and not adapter.keeps_model:
+            raise InvalidInputError("predict_fn: the explainer explains a function; pass predict_fn=.")
+        known = None if training_data is None else adapter.data_of(training_data, explainer)
+    else:
+        _check_explanations(explanations or (), explainer, predict_fn, theirs)
+        known = training_data
+        given["explainer"] = explainer
     real = training_data if data is None else data
     work = Work(
-        explainer=explainer,
+        explainer=None if X is None else explainer,
         explain_kwargs=dict(explain_kwargs or {}),
-        request=Request(
-            explainer=None if X is not None else explainer,
-            predict_fn=predict_fn,
-            training_data=training_data,
-            bounds=bounds,
-            label=label,
-            test=test,
-            tolerance=tolerance,
-            max_evaluations=max_evaluations,
-        ),
+        given={**given, "training_data": known},
         rules=rules,
         data=None if real is None else as_table(real),
-        options={
-            "purity": purity,
-            "confidence": confidence,
-            "search": search,
-            "effort": effort,
-            "max_evaluations": max_evaluations,
-        },
-        adapter_options=options,
-        makes=X is not None,
+        settings=asked.but(random_state=None),
     )
     about = {
+        "version": __version__,
         "explanations": len(rows),
-        "rows": _identity(explanations) if X is None else _fingerprint(X),
-        "training_data": _fingerprint(training_data),
-        "data": _fingerprint(data),
+        "rows": fingerprint_of_explanations(rows) if X is None else fingerprint(X),
+        "model": model_facts(_model(predict_fn, rows), training_data if X is None else X),
+        "explainer": explainer_facts(explainer),
+        "training_data": fingerprint(training_data),
+        "data": fingerprint(data),
         **asdict(rules),
-        "purity": purity,
-        "confidence": confidence,
-        "test": test,
+        **asked.to_dict(),
+        "agreement": agreement,
         "tolerance": tolerance,
         "label": label,
-        "bounds": _said(bounds),
-        "search": _said(search),
-        "effort": effort,
-        "max_evaluations": max_evaluations,
-        "random_state": random_state,
-        "options": {key: _said(value) for key, value in options.items()},
-        "explain_kwargs": {key: _said(value) for key, value in work.explain_kwargs.items()},
+        "bounds": in_words(bounds),
+        "options": {key: in_words(value) for key, value in theirs.items()},
+        "explain_kwargs": {key: in_words(value) for key, value in work.explain_kwargs.items()},
     }
     about = {key: plain(value) for key, value in about.items()}
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
-    with keeping as kept, _bar(progress, len(rows)) as bar:
+    with keeping as kept, progress_bar(shown=progress, total=len(rows), unit=" explanations") as bar:
         records = {} if kept is None else dict(kept.records)
-        bar.update(len(records))
+        bar(len(records))
         tasks = [(i, rows[i], seeds[i]) for i in range(len(rows)) if i not in records]
         for record in work_done(work, tasks, n_jobs, timeout):
             records[record.index] = record
             if kept is not None:
                 kept.add(record)
-            bar.update(1)
+            bar(1)
     return AuditReport(tuple(records[i] for i in range(len(rows))), about)
 
 
@@ -176,41 +201,28 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
     return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
 
 
-def _said(option: Any) -> str:
-    """An option in words that are the same in every run: without addresses."""
-    return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
+def _check_explanations(
+    explanations: Sequence[Any], explainer: Any, predict_fn: Any, options: Mapping[str, Any]
+) -> None:
+    """Raise at once what would otherwise be the error of every row: unknown options, missing inputs."""
+    for i, explanation in enumerate(explanations):
+        if isinstance(explanation, Problem):
+            if options:
+                raise InvalidInputError(f"{', '.join(sorted(options))}: no such option; a Problem takes none.")
+            continue
+        adapter = adapter_for(explanation)
+        adapter.check_options(options)
+        missing = adapter.missing_input(explanation, explainer=explainer, predict_fn=predict_fn)
+        if missing:
+            raise InvalidInputError(f"explanation {i}: {missing}")
 
 
-def _identity(explanations: Any) -> str:
-    """The same for the same explanations: for what they say, or for the instance of a problem."""
-    content = hashlib.sha256()
-    for one in explanations:
-        for name in ("values", "local_exp", "instance"):  # of shap, of LIME, of a Problem
-            content.update(repr(np.asarray(getattr(one, name, None)).tolist()).encode())
-    return content.hexdigest()[:16]
-
-
-def _fingerprint(X: Any) -> str:
-    """The same for the same rows; empty where there are none."""
-    if X is None:
-        return ""
-    values = as_table(X).values
-    content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _bar(progress: bool, total: int) -> Any:
-    if not progress:
-        return _NoBar()
-    return require("tqdm.auto", "progress=True", extra="progress").tqdm(total=total, unit=" explanations")
-
-
-class _NoBar:
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def update(self, count: int) -> None:
-        """Nothing to show."""
+def _model(predict_fn: Callable[[Any], Any] | None, rows: Any) -> Callable[[Any], Any] | None:
+    """The model given; else the one of the first explanation."""
+    if predict_fn is not None or not len(rows):
+        return predict_fn
+    if isinstance(rows[0], Problem):
+        model: Callable[[Any], Any] = rows[0].model
+        return model
+    found: Callable[[Any], Any] | None = getattr(getattr(rows[0], CAPTURED, None), "predict_fn", None)
+    return found

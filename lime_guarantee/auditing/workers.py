@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.adapters.request import Request
+from lime_guarantee.api import problem_of
 from lime_guarantee.auditing.judge import Rules, judge
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reexplain import explain_row
 from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError, WorkersError
+from lime_guarantee.problem.problem import Problem
+from lime_guarantee.settings import Settings
 from lime_guarantee.space.tables import Table
 
 CHUNK = 4
@@ -31,47 +33,51 @@ WAVE = 2
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """Everything a worker needs besides the rows themselves."""
+    """Everything a worker needs besides the rows themselves.
+
+    Parameters
+    ----------
+    explainer : object
+        Makes the explanations of rows; None where explanations are audited.
+    explain_kwargs : dict
+        Passed to the explainer with every row.
+    given : dict
+        What an adapter is given besides the explanation.
+    rules : Rules
+    data : Table or None
+        Real rows.
+    settings : Settings
+    """
 
     explainer: Any
     explain_kwargs: dict[str, Any]
-    request: Request
+    given: dict[str, Any]
     rules: Rules
     data: Table | None
-    options: dict[str, Any]
-    adapter_options: dict[str, Any]
-    makes: bool
+    settings: Settings
 
     def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
         """Audit one explanation; a failure is its result, and ends nothing else."""
         explain_seed, rest = seed.spawn(2)
-        explanation: Any = row
-        request = self.request
+        region_rng, evidence_rng, data_rng = np.random.default_rng(rest).spawn(3)
+        settings = self.settings.but(random_state=region_rng)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
-                if self.makes:
-                    explanation = explain_row(
-                        self.explainer,
-                        row,
-                        request.predict_fn,
-                        self.explain_kwargs,
-                        request.training_data,
-                        int(explain_seed.generate_state(1)[0]),
-                    )
-                return judge(
-                    explanation,
-                    index,
-                    self.rules,
-                    self.data,
-                    np.random.default_rng(rest),
-                    request,
-                    self.options,
-                    self.adapter_options,
-                )
+                problem = self._problem(row, settings, int(explain_seed.generate_state(1)[0]))
+                return judge(problem, index, self.rules, self.data, settings, evidence_rng, data_rng)
         except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
             said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
             return AuditRecord(index, "error", said)
+
+    def _problem(self, row: Any, settings: Settings, seed: int) -> Problem:
+        """The problem of an explanation, or of a row that is explained first."""
+        if isinstance(row, Problem):
+            return row
+        if self.explainer is not None:
+            predict_fn, data = self.given["predict_fn"], self.given["training_data"]
+            row = explain_row(self.explainer, row, predict_fn, self.explain_kwargs, data, seed)
+        return problem_of(row, settings=settings, **self.given)
 
     def do_chunk(self, tasks: list[tuple[int, Any, np.random.SeedSequence]]) -> list[AuditRecord]:
         """Audit a few explanations, without starting more threads or processes inside this one."""

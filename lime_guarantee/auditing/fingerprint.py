@@ -1,0 +1,126 @@
+"""Fingerprints: what an audit was about, so that a checkpoint knows whether it is still about the same."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lime_guarantee.space.tables import as_table
+
+ASKED_ROWS = 16
+"""Rows that a model is asked about, to tell it from a retrained one."""
+
+SAME_ANSWER = 1e-6
+"""How far, relatively, the answers of one model may differ between two runs."""
+
+DEPTH = 2
+"""How deep an explainer's own objects are looked into: LIME keeps its kernel in its base."""
+
+
+def fingerprint(X: Any) -> str:
+    """The same for the same rows; empty where there are none."""
+    if X is None:
+        return ""
+    values = as_table(X).values
+    content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
+    return _digest(content)
+
+
+def fingerprint_of_explanations(explanations: Sequence[Any]) -> str:
+    """The same for the same explanations: for what they say, or for the instance of a problem."""
+    parts = []
+    for one in explanations:
+        for name in ("values", "local_exp", "instance"):  # of shap, of LIME, of a Problem
+            parts.append(repr(np.asarray(getattr(one, name, None)).tolist()))
+    return _digest("".join(parts).encode())
+
+
+def model_facts(predict_fn: Callable[[Any], Any] | None, rows: Any) -> dict[str, Any] | None:
+    """What tells one model from another: its type, its parameters, its answers to some rows.
+
+    Parameters
+    ----------
+    predict_fn : callable or None
+    rows : array, DataFrame or None
+        The first of them are asked about.
+    """
+    if predict_fn is None:
+        return None
+    owner = getattr(predict_fn, "__self__", predict_fn)
+    parameters = owner.get_params() if hasattr(owner, "get_params") else {}
+    return {
+        "type": f"{type(owner).__module__}.{type(owner).__qualname__}",
+        "function": getattr(predict_fn, "__name__", ""),
+        "parameters": {str(name): in_words(value) for name, value in sorted(parameters.items())},
+        "answers": None if rows is None else _answers(predict_fn, rows),
+    }
+
+
+def explainer_facts(explainer: Any) -> dict[str, Any] | None:
+    """What tells one explainer from another: its type, and what it holds that can be written down."""
+    return None if explainer is None else _described(explainer, DEPTH)
+
+
+def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
+    """The names of what differs between two descriptions of an audit."""
+    return sorted(
+        key for key in now.keys() | then.keys() if not _alike(now.get(key, _Missing), then.get(key, _Missing))
+    )
+
+
+def in_words(option: Any) -> str:
+    """An option in words that are the same in every run: without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
+
+
+class _Missing:
+    """Stands for what is not there."""
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _answers(predict_fn: Callable[[Any], Any], rows: Any) -> Any:
+    some = rows.iloc[:ASKED_ROWS] if hasattr(rows, "iloc") else rows[:ASKED_ROWS]
+    try:
+        return np.asarray(predict_fn(some), dtype=np.float64).tolist()
+    except Exception as error:  # noqa: BLE001 - a model that raises is told of row by row
+        return f"raises {type(error).__name__}"
+
+
+def _described(thing: Any, depth: int) -> Any:
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if isinstance(thing, np.ndarray | np.generic):
+        return _digest(np.ascontiguousarray(thing).tobytes() if thing.dtype != object else repr(thing).encode())
+    if isinstance(thing, list | tuple):
+        return [_described(part, depth) for part in thing]
+    if isinstance(thing, Mapping):
+        return {str(key): _described(value, depth) for key, value in thing.items()}
+    if isinstance(thing, functools.partial):
+        return {"function": thing.func.__qualname__, **_described(thing.keywords, depth)}
+    kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
+    if isinstance(thing, np.random.RandomState | np.random.Generator) or depth == 0:
+        return kind  # where its random numbers stand does not matter: an audit starts them anew
+    held = {
+        key: _described(value, depth - 1)
+        for key, value in sorted(getattr(thing, "__dict__", {}).items())
+        if not key.startswith("_")
+    }
+    return {"type": kind, **held}
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return not differences(one, other)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return bool(np.isclose(one, other, rtol=SAME_ANSWER, atol=SAME_ANSWER, equal_nan=True))
+    return bool(one == other)
