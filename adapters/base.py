@@ -7,7 +7,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, get_args
 
@@ -252,9 +252,7 @@ class Adapter:
         return getattr(explainer, cls.explain_method)(row, predict_fn, **call)
 
     @classmethod
-    def missing_input(
-        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None  # noqa: ARG003
-    ) -> str:
+    def missing_input(cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None) -> str:  # noqa: ARG003
         """What has to be given besides an explanation, as an error says it; empty if nothing is missing."""
         captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
         if predict_fn is not None or (captured is not None and captured.predict_fn is not None):
@@ -301,7 +299,8 @@ class Adapter:
         if self.data is not None:
             if len(self.data.domain) != width:
                 raise InvalidInputError(
-                    f"training_data: the explanation has {width} features; got {len(self.data.domain)} columns."
+                    f"training_data: the explanation has {width} features; got {len(self.data.domain)} "
+                    "columns."
                 )
             return with_bounds(self.data.domain, self.bounds)
         if self.bounds is None:

@@ -276,6 +276,7 @@ def _original(owner: type, name: str) -> Callable[..., Any]:
 
 def _method(theirs: list[type[Adapter]]) -> Callable[..., Any]:
     """The method `guarantee_region`, whose signature shows the options of these adapters."""
+
     def guarantee_region(self: Any, **options: Any) -> Any:
         """Find the region in which this explanation is faithful; see `lime_guarantee.guarantee_region`."""
         return region_of(self, **options)

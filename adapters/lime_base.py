@@ -1,4 +1,4 @@
-"""What the explanations of LIME have in common: labels, weights, pages, and checks that they are read right."""
+"""What the explanations of LIME have in common: labels, weights, pages, and checks of what was read."""
 
 from __future__ import annotations
 
@@ -104,9 +104,7 @@ class LimeAdapter(Adapter):
             self.weights[terms.features] = terms.weights[:, own]
         self.surrogate = surrogate  # type: ignore[method-assign]
 
-    def _chosen_label(
-        self, keys: dict[int, Any], scores: Any, class_names: Sequence[Any] | None
-    ) -> int:
+    def _chosen_label(self, keys: dict[int, Any], scores: Any, class_names: Sequence[Any] | None) -> int:
         """The label asked for; else the one explained that the model finds likeliest."""
         label, top_labels = self.given_label, getattr(self.explanation, "top_labels", None)
         if not keys:

@@ -34,9 +34,7 @@ class LimeImageAdapter(LimeAdapter):
 
     @classmethod
     def capture(cls, explainer: Any, arguments: Mapping[str, Any], explanation: Any) -> CapturedCall:  # noqa: ARG003
-        return CapturedCall(
-            arguments.get("classifier_fn"), facts={"hide_color": arguments.get("hide_color")}
-        )
+        return CapturedCall(arguments.get("classifier_fn"), facts={"hide_color": arguments.get("hide_color")})
 
     @classmethod
     def methods(cls) -> dict[str, Any]:

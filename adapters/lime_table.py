@@ -124,7 +124,10 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 class LimeTableAdapter(LimeAdapter):
     """Explanations of `LimeTabularExplainer` and `RecurrentTabularExplainer`."""
 
-    explainer_class = ("lime.lime_tabular.RecurrentTabularExplainer", "lime.lime_tabular.LimeTabularExplainer")
+    explainer_class = (
+        "lime.lime_tabular.RecurrentTabularExplainer",
+        "lime.lime_tabular.LimeTabularExplainer",
+    )
     watched_explainers = ("lime.lime_tabular.LimeTabularExplainer",)
     mapper = "TableDomainMapper"
     kind = "lime tabular"
@@ -151,14 +154,11 @@ class LimeTableAdapter(LimeAdapter):
         return TrainingData.of(flattened(training_data, shape))
 
     @classmethod
-    def missing_input(
-        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None
-    ) -> str:
-        given = {"explainer": explainer, "predict_fn": predict_fn, "instance": instance}
+    def missing_input(cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None) -> str:
         captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
         if explainer is None and (captured is None or captured.facts is None):
             return MISSING_EXPLAINER
-        return super().missing_input(explanation, **given)
+        return super().missing_input(explanation, predict_fn=predict_fn)
 
     def read(self) -> None:
         facts = self._facts()

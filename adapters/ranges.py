@@ -125,7 +125,11 @@ def _position(key: Any, names: Sequence[str]) -> int:
 
 def _check_finite(values: AnyArray, names: Sequence[str] | None) -> None:
     for i in range(values.shape[1]):
-        numbers = [v for v in values[:, i].tolist() if isinstance(v, float)] if values.dtype == object else values[:, i]
+        numbers = (
+            [v for v in values[:, i].tolist() if isinstance(v, float)]
+            if values.dtype == object
+            else values[:, i]
+        )
         if np.isinf(np.asarray(numbers, dtype=np.float64)).any():
             name = i if names is None else names[i]
             raise InvalidInputError(

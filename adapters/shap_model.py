@@ -175,9 +175,7 @@ def matching_column(
     return int(near[0]) if near.size else None
 
 
-def _columns_of_label(
-    row: Row, label: int | str | None, names: Sequence[str] | None, count: int
-) -> set[int]:
+def _columns_of_label(row: Row, label: int | str | None, names: Sequence[str] | None, count: int) -> set[int]:
     """The columns that a label, or the output's own name, points to; all, if they do not point anywhere.
 
     Raises

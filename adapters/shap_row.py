@@ -16,7 +16,7 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Predictor
 from lime_guarantee.space.domain import Domain, categorical_axis, ordered_axis
 from lime_guarantee.space.tables import as_table, is_missing
-from lime_guarantee.support.arrays import AnyArray, FloatArray
+from lime_guarantee.support.arrays import AnyArray
 from lime_guarantee.support.checks import check_choice
 
 from . import shap_facts, shap_surrogates
@@ -88,13 +88,12 @@ class ShapRowAdapter(Adapter):
             return explainer(rows, **call)[0]
 
     @classmethod
-    def missing_input(
-        cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None, instance: Any = None
-    ) -> str:
+    def missing_input(cls, explanation: Any, *, explainer: Any = None, predict_fn: Any = None) -> str:
         captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
         seen = captured is not None and captured.facts is not None and captured.facts.model is not None
-        given = {"predict_fn": predict_fn, "instance": instance}
-        return "" if seen or explainer is not None else super().missing_input(explanation, **given)
+        if seen or explainer is not None:
+            return ""
+        return super().missing_input(explanation, predict_fn=predict_fn)
 
     def read(
         self,
@@ -156,9 +155,7 @@ class ShapRowAdapter(Adapter):
 
     def _connect(self) -> Connection:
         estimator = self.captured.estimator
-        connection = connect(
-            self.row, self.facts, self._predict_fn, self.given_label, estimator, self.data
-        )
+        connection = connect(self.row, self.facts, self._predict_fn, self.given_label, estimator, self.data)
         self.evaluations, self.calls = connection.evaluations, connection.calls
         return connection
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.measure import Measurement, measure
 from benchmarks.oracle import L1Oracle
 from benchmarks.problems import fit, problems
-from lime_guarantee.api import SEARCHES
+from lime_guarantee.engine.search.catalogue import SEARCHES
 
 DATASETS = ("boston", "iris", "diabetes", "wine", "cancer")
 Cell = dict[str, Any]

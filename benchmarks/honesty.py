@@ -24,7 +24,8 @@ from sklearn.metrics import roc_auc_score
 from benchmarks.datasets import DATASETS, machine
 from benchmarks.problems import TOLERANCE, fit, load
 from lime_guarantee import audit
-from lime_guarantee.problem.problem import Problem, SameClass
+from lime_guarantee.problem.agreement import SameClass
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.problem.surrogates import fit_surrogate
 
 MOST_CONFIDENT = 0.8

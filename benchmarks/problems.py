@@ -17,7 +17,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from lime_guarantee import Domain
-from lime_guarantee.problem.problem import Problem, SameClass
+from lime_guarantee.problem.agreement import SameClass
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.problem.surrogates import SurrogateKind, fit_surrogate
 
 DatasetName = Literal["boston", "iris", "diabetes", "wine", "cancer"]

@@ -43,7 +43,7 @@ def tabular():
 
 
 def unfaithful():
-    return explained(403, test="value", tolerance=1e-6)
+    return explained(403, agreement="value", tolerance=1e-6)
 
 
 def categories():
@@ -58,7 +58,7 @@ def text():
     predict = classifier("bad", "good").predict_proba
     explainer = wrap(LimeTextExplainer(random_state=0, class_names=["bad", "good"]))
     explanation = explainer.explain_instance(TEXT, predict, num_samples=300)
-    return explanation.guarantee_region(random_state=0, tolerance=0.03, test="change", **QUICK)
+    return explanation.guarantee_region(random_state=0, tolerance=0.03, agreement="change", **QUICK)
 
 
 def shap():

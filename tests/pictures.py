@@ -11,7 +11,7 @@ from matplotlib.legend import Legend
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
-from lime_guarantee import Domain, Explained, GuaranteeRegion
+from lime_guarantee import Domain, ExplanationInfo, GuaranteeRegion
 
 matplotlib.use("agg")
 
@@ -26,13 +26,13 @@ def explained(weights, **changes):
         "space": "features",
         "label": 1,
         "label_name": "yes",
-        "test": "value",
+        "agreement": "value",
         "tolerance": 0.5,
         "model_at_instance": (1.0,),
         "surrogate_at_instance": (1.0,),
         "weights": tuple(map(float, weights)),
     }
-    return Explained(**{**settings, **changes})
+    return ExplanationInfo(**{**settings, **changes})
 
 
 def region_of(domain, instance, lower, upper, *, allowed=None, **changes):

@@ -10,7 +10,6 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import xgboost
-from lime_guarantee.adapters.request import Request
 from scipy.special import expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -26,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
 from lime_guarantee import wrap
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee.api import problem_of
 
 with warnings.catch_warnings():  # of its own use of matplotlib
     warnings.simplefilter("ignore")
@@ -132,7 +131,7 @@ class Case:
     @functools.cached_property
     def subject(self) -> Any:
         options = dict(self.options)
-        return subject_of(self.explanation, Request(predict_fn=options.pop("predict_fn", None)), **options)
+        return problem_of(self.explanation, predict_fn=options.pop("predict_fn", None), **options)
 
     @functools.cached_property
     def region(self) -> Any:
@@ -148,7 +147,7 @@ class Case:
 
     def draws(self, count: int = 500) -> Any:
         """Rows spread over the whole domain."""
-        domain = self.subject.problem.domain
+        domain = self.subject.domain
         return domain.decode(domain.box().sample(np.random.default_rng(7), count))
 
 

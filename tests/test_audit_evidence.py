@@ -10,7 +10,8 @@ from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.judge import Rules, _verdict
 from lime_guarantee.auditing.real_rows import _synthetic, check_data, distance
 from lime_guarantee.auditing.record import AuditRecord
-from lime_guarantee.problem.problem import Problem, SameValue
+from lime_guarantee.problem.agreement import SameValue
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.widen import extend_region
 from lime_guarantee.space.box import Box
 from lime_guarantee.views.html.audit_page import audit_page

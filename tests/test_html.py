@@ -10,10 +10,9 @@ import pytest
 import shap_cases
 from browser import LOWEST_CONTRAST, Pages, photograph, values_of
 from html_cases import CERTIFIED, HOSTILE, SCRIPT, region
-from lime_guarantee.adapters.request import Request
 
 from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, Problem, SameValue, find_region
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee.api import problem_of
 from lime_guarantee.problem.surrogates import ConstantSurrogate, formula_of
 from lime_guarantee.views.html import page as page_module
 
@@ -75,13 +74,13 @@ SHAP = {
 
 def lime_problem(name):
     made = lime_rows.VARIANTS[name]()
-    return subject_of(made.explanation, Request(training_data=made.training_data, **made.given)).problem
+    return problem_of(made.explanation, training_data=made.training_data, **made.given)
 
 
 def shap_problem(name):
     case, options = SHAP[name]
     case = shap_cases.CASES[case]
-    return dataclasses.replace(case, options=case.options | options).subject.problem
+    return dataclasses.replace(case, options=case.options | options).subject
 
 
 def constant_problem():

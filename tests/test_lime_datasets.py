@@ -105,7 +105,9 @@ def test_every_dataset_and_model_gets_an_answer_and_never_a_nan():
 
 def test_an_unfaithful_answer_becomes_a_certified_one_when_changes_are_compared():
     for test in ("auto", "change"):
-        regions = list(regions_of("iris", "MLP", 4, purity=0.95, confidence=0.95, effort="low", test=test))
+        regions = list(
+            regions_of("iris", "MLP", 4, purity=0.95, confidence=0.95, effort="low", agreement=test)
+        )
         assert ("unfaithful" in {region.status for region in regions}) == (test == "auto")
     assert all(regions)
 

@@ -11,12 +11,11 @@ from lime.lime_text import LimeTextExplainer
 from lime.wrappers.scikit_image import SegmentationAlgorithm
 from lime_guarantee.adapters import lime_image
 from lime_guarantee.adapters.lime_image import Images
-from lime_guarantee.adapters.request import Request
 from recording import Recorder, RecordingBase
 from reviews import TEXT, classifier
 
 from lime_guarantee import GuaranteeRegion, GuaranteeWarning, InvalidInputError, guarantee_region, wrap
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee.api import problem_of
 
 QUICK = {"purity": 0.9, "confidence": 0.9, "effort": "low", "random_state": 0}
 SIZE = 24
@@ -71,11 +70,11 @@ def explain(image, model, *, wrapped=False, **call):
     return explanation, explainer.base
 
 
-def adapted(explanation, request, **options):
+def adapted(explanation, **options):
     """The subject; the warning about numbers that do not start at 0 is not the matter here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GuaranteeWarning)
-        return subject_of(explanation, request, **options)
+        return problem_of(explanation, **options)
 
 
 def assert_rebuilt(image, **call):
@@ -89,8 +88,7 @@ def assert_rebuilt(image, **call):
     assert (ours == theirs).all()
     assert not (theirs[1:] == theirs[0]).all()
     for label in explanation.local_exp:
-        request = Request(predict_fn=model, label=int(label))
-        problem = adapted(explanation, request, hide_color=hide_color).problem
+        problem = adapted(explanation, predict_fn=model, label=int(label), hide_color=hide_color)
         assert np.abs(problem.surrogate(lime.data) - lime.answers[int(label)]).max() < 1e-9
         assert problem.model(lime.data) == pytest.approx(lime.scores[:, label], abs=1e-12)
 
@@ -131,11 +129,11 @@ def test_the_colour_is_remembered_and_survives_pickling():
     explanation, _ = explain(picture(), model, wrapped=True, hide_color=(9, 8, 7))
     seen = {image.tobytes() for image in model.asked}
     for copy in (explanation, pickle.loads(pickle.dumps(explanation))):
-        subject = subject_of(copy, Request(predict_fn=model))
+        subject = problem_of(copy, predict_fn=model)
         model.batches.clear()
         rows = np.ones((2, 9))
         rows[1, 4] = 0
-        subject.problem.model(rows)
+        subject.model(rows)
         hidden = np.array(model.asked)[0]  # rows are asked in order, and 0 comes first
         assert (hidden[8:16, 8:16] == (9, 8, 7)).all()
         assert subject.explained.notes == ()
@@ -163,7 +161,7 @@ def naive_image(image, segments, hidden, present):
 def test_the_region_is_certified_and_truly_pure(test, tolerance, seed):
     explanation, _ = explain(picture(), scores, wrapped=True, hide_color=0, num_samples=200)
     region = explanation.guarantee_region(
-        purity=0.95, confidence=0.99, effort="low", test=test, tolerance=tolerance, random_state=seed
+        purity=0.95, confidence=0.99, effort="low", agreement=test, tolerance=tolerance, random_state=seed
     )
     assert region, str(region)
     free = [region.names.index(name) for name in region.removable]
@@ -187,7 +185,7 @@ def test_the_region_is_certified_and_truly_pure(test, tolerance, seed):
 
 def test_the_mask_is_exactly_the_pixels_that_may_be_hidden():
     explanation, _ = explain(picture(), scores, wrapped=True, hide_color=0, num_samples=200)
-    region = explanation.guarantee_region(test="change", tolerance=0.1, **QUICK)
+    region = explanation.guarantee_region(agreement="change", tolerance=0.1, **QUICK)
     mask = region.mask(explanation.segments)
     assert mask.shape == (SIZE, SIZE)
     assert mask.dtype == bool
@@ -201,7 +199,7 @@ def test_the_mask_is_exactly_the_pixels_that_may_be_hidden():
 
 def test_the_report_lists_superpixels():
     explanation, _ = explain(picture(), scores, wrapped=True, hide_color=0, num_samples=200)
-    region = explanation.guarantee_region(test="change", tolerance=0.1, **QUICK)
+    region = explanation.guarantee_region(agreement="change", tolerance=0.1, **QUICK)
     report = str(region)
     assert report.startswith(f"Certified: {len(region.removable)} of 9 parts may be removed")
     may_go, must_stay = (
@@ -255,7 +253,7 @@ def test_batches_take_little_memory_and_are_whole(monkeypatch):
 def test_an_image_larger_than_a_batch_is_asked_alone(monkeypatch):
     monkeypatch.setattr(lime_image, "BATCH_BYTES", 10)
     explanation, _ = explain(picture(), scores, wrapped=True)
-    assert subject_of(explanation, Request()).batch_rows == 1
+    assert problem_of(explanation).batch_rows == 1
 
 
 def test_no_image_is_asked_twice_in_a_batch():
@@ -270,7 +268,7 @@ def test_no_image_is_asked_twice_in_a_batch():
 def test_labels_are_the_likeliest_or_the_one_named():
     explanation, _ = explain(picture(), scores, wrapped=True, top_labels=2)
     best = int(np.argmax(scores(explanation.image[np.newaxis])))
-    options = {**QUICK, "test": "change"}
+    options = {**QUICK, "agreement": "change"}
     assert explanation.guarantee_region(**options).explained.label == best
     other = next(int(k) for k in explanation.local_exp if k != best)
     assert explanation.guarantee_region(label=other, **options).explained.label == other
@@ -283,7 +281,7 @@ def test_a_model_with_a_single_column_is_asked_for_that_column():
         return scores(images)[:, :1]
 
     explanation, lime = explain(picture(), sigmoid, wrapped=True, top_labels=1)
-    problem = subject_of(explanation, Request()).problem
+    problem = problem_of(explanation)
     assert problem.model(lime.data) == pytest.approx(lime.scores[:, 0], abs=1e-12)
 
 
@@ -297,7 +295,7 @@ def test_a_region_round_trips_through_json():
 
 def test_an_explanation_that_misses_its_own_image_says_so():
     explanation, _ = explain(picture(), scores, wrapped=True)
-    region = explanation.guarantee_region(test="value", tolerance=1e-9)
+    region = explanation.guarantee_region(agreement="value", tolerance=1e-9)
     assert region.status == "unfaithful"
     assert not region.mask(explanation.segments).any()
     assert "a gap of" in str(region)

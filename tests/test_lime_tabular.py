@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from lime.lime_tabular import LimeTabularExplainer
-from lime_guarantee.adapters.request import Request
 from lime_rows import (
     BOOSTED,
     COLOURS,
@@ -45,10 +44,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 
-from lime_guarantee import GuaranteeRegion, guarantee_region, install, wrap
+from lime_guarantee import ExplanationInfo, GuaranteeRegion, guarantee_region, install, problem_of, wrap
 from lime_guarantee.errors import GuaranteeWarning, InconsistentModelError, InvalidInputError, ModelError
-from lime_guarantee.guarantee import subject_of
-from lime_guarantee.problem.explained import Explained
 
 pytestmark = pytest.mark.compiled
 
@@ -66,9 +63,8 @@ def region_of(explained, **options):
 
 
 def subject(explained, **options):
-    return subject_of(
-        explained.explanation,
-        Request(**{**explained.given, "training_data": explained.training_data, **options}),
+    return problem_of(
+        explained.explanation, **{**explained.given, "training_data": explained.training_data, **options}
     )
 
 
@@ -119,15 +115,15 @@ def test_the_surrogate_is_limes_own_regressor_on_limes_own_neighbourhood(name):
     explained = explained_variant(name)
     rows = flat(explained, explained.neighbourhood)
     for label, said in explained.said.items():
-        made = subject(explained, label=label, test="value")
-        np.testing.assert_allclose(made.problem.surrogate(rows), said, rtol=1e-9, atol=1e-9)
+        made = subject(explained, label=label, agreement="value")
+        np.testing.assert_allclose(made.surrogate(rows), said, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(made.explained.surrogate_at_instance, said[:1], rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_region_is_certified_and_truly_pure(name):
     explained = explained_variant(name)
-    region = region_of(explained, label=next(iter(explained.said)), test="change")
+    region = region_of(explained, label=next(iter(explained.said)), agreement="change")
     assert region.status == "certified"
     assert region.contains(region.instance[np.newaxis]).all()
     assert true_purity(explained, region) >= 0.9
@@ -154,14 +150,14 @@ def test_all_classes_are_compared_where_all_were_explained():
 def test_without_a_label_the_explained_one_that_the_model_finds_likeliest_is_taken(name, label):
     explained = explained_variant(name)
     top = int(np.argmax(explained.explanation.predict_proba))
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region.explained.label == (top if label == "the top one" else label)
     assert len(region.explained.model_at_instance) == 1
 
 
 def test_a_label_is_named_by_its_number_or_its_name():
     explained = explained_variant("two labels of three")
-    by_name, by_number = (region_of(explained, label=label, test="change") for label in ("high", 2))
+    by_name, by_number = (region_of(explained, label=label, agreement="change") for label in ("high", 2))
     assert by_name == by_number
     assert by_name.explained.label_name == "high"
     assert "lime tabular of 'high'" in str(by_name)
@@ -201,7 +197,7 @@ def given_to_the_call():
         predict_fn=PEOPLE_MODEL.predict_proba,
         instance=PEOPLE[0],
         training_data=PEOPLE,
-        test="change",
+        agreement="change",
         **QUICK,
     )
 
@@ -209,14 +205,14 @@ def given_to_the_call():
 def given_to_wrap():
     explainer = wrap(people_explainer(), training_data=PEOPLE)
     explanation = explainer.explain_instance(PEOPLE[0], PEOPLE_MODEL.predict_proba, num_samples=300)
-    return explanation.guarantee_region(test="change", **QUICK)
+    return explanation.guarantee_region(agreement="change", **QUICK)
 
 
 def seen_by_install():
     with install():
         explainer = people_explainer()
         explanation = explainer.explain_instance(PEOPLE[0], PEOPLE_MODEL.predict_proba, num_samples=300)
-        return explanation.guarantee_region(test="change", **QUICK)
+        return explanation.guarantee_region(agreement="change", **QUICK)
 
 
 @pytest.mark.parametrize("way", [given_to_the_call, given_to_wrap, seen_by_install])
@@ -238,19 +234,19 @@ def test_all_three_ways_to_give_the_training_data_find_the_same_region():
 def test_a_column_of_whole_numbers_is_continuous_where_the_instance_is_not_whole():
     row = PEOPLE[0] + [0.5, 0, 0]
     explained = explain(people_explainer(), row, PEOPLE_MODEL.predict_proba, PEOPLE)
-    assert region_of(explained, test="change").domain.kinds == ("continuous", "continuous", "integer")
+    assert region_of(explained, agreement="change").domain.kinds == ("continuous", "continuous", "integer")
 
 
 def test_the_bounds_of_a_column_of_whole_numbers_are_rounded_inward():
     explained = explain(people_explainer(), PEOPLE[0], PEOPLE_MODEL.predict_proba, PEOPLE)
-    region = region_of(explained, bounds={"visits": (-2.5, 20.5)}, test="change")
+    region = region_of(explained, bounds={"visits": (-2.5, 20.5)}, agreement="change")
     assert (region.domain.lower[2], region.domain.upper[2]) == (-2, 20)
     assert region.domain.kinds[2] == "integer"
 
 
 @pytest.mark.parametrize("name", ["categories, discretised", "categories, not discretised"])
 def test_categories_are_shown_by_their_names(name):
-    region = region_of(explained_variant(name), test="change")
+    region = region_of(explained_variant(name), agreement="change")
     allowed = [COLOURS[int(code)] for code in region.allowed["colour"]]
     assert allowed
     assert "{" + ", ".join(allowed) + "}" in str(region)
@@ -295,8 +291,8 @@ def frame_models():
 def test_models_fitted_on_a_frame_are_asked_with_one_and_warn_of_nothing(name):
     model = frame_models()[name].fit(FRAME, Y)
     explained = categorical(predict_fn=in_a_frame(model))
-    wrapped = region_of(explained, test="change")
-    bare = region_of(explained, predict_fn=model.predict_proba, training_data=FRAME, test="change")
+    wrapped = region_of(explained, agreement="change")
+    bare = region_of(explained, predict_fn=model.predict_proba, training_data=FRAME, agreement="change")
     assert bare
     assert bare == wrapped
     assert true_purity(explained, bare) >= 0.9
@@ -311,7 +307,7 @@ def test_a_bare_model_fitted_on_a_frame_is_asked_with_one_after_lime_was_warned_
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
         explanation = explainer.explain_instance(X[7], model.predict_proba, num_samples=300)
-    assert explanation.guarantee_region(test="change", **QUICK)
+    assert explanation.guarantee_region(agreement="change", **QUICK)
 
 
 class SinglePrecision:
@@ -331,7 +327,7 @@ class SinglePrecision:
 def test_models_that_compute_in_single_precision_are_as_good_as_others(options):
     explained = tabular(SinglePrecision().predict_proba, **options)
     assert SinglePrecision().predict_proba(X[:2]).dtype == np.float32
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region
     assert true_purity(explained, region) >= 0.9
 
@@ -343,7 +339,7 @@ def test_the_surrogate_sees_double_precision_where_rounding_would_change_the_bin
     row[0] = np.nextafter(edge, np.inf)
     assert np.float32(row[0]) == np.float32(edge)
     made = explain(explained.explainer, row, SinglePrecision().predict_proba, explained.training_data)
-    surrogate = subject(made).problem.surrogate
+    surrogate = subject(made).surrogate
     at_edge = row.copy()
     at_edge[0] = edge
     weight = dict(made.explanation.local_exp[1])[0]
@@ -362,8 +358,8 @@ def test_the_surrogate_sees_double_precision_where_rounding_would_change_the_bin
 )
 def test_an_instance_may_come_in_any_form(form):
     explained = explained_variant("categories, discretised")
-    region = region_of(explained, instance=form(explained.row), test="change")
-    assert region == region_of(explained, test="change")
+    region = region_of(explained, instance=form(explained.row), agreement="change")
+    assert region == region_of(explained, agreement="change")
 
 
 @pytest.mark.parametrize(
@@ -413,8 +409,8 @@ def test_a_classifier_may_answer_in_any_container(answer):
 )
 def test_a_regression_may_answer_in_any_container(answer):
     explained = explained_variant("regression")
-    region = region_of(explained, predict_fn=lambda rows: answer(MLP.predict(rows)), test="change")
-    assert region == region_of(explained, test="change")
+    region = region_of(explained, predict_fn=lambda rows: answer(MLP.predict(rows)), agreement="change")
+    assert region == region_of(explained, agreement="change")
 
 
 def test_a_classifier_that_was_explained_with_a_single_column_is_taken_as_it_is():
@@ -424,7 +420,7 @@ def test_a_classifier_that_was_explained_with_a_single_column_is_taken_as_it_is(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"\s*Prediction probabilties do not sum to 1", UserWarning)
         explained = explain(binary().explainer, X[7, :3], one_column, X[:, :3], labels=(0,))
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region.explained.model_at_instance == pytest.approx(one_column(X[7:8, :3])[0])
     assert true_purity(explained, region) >= 0.9
 
@@ -464,7 +460,7 @@ def with_column(values):
 
 
 def test_a_constant_feature_stays_and_counts_for_nothing():
-    region = region_of(with_column(np.zeros(len(X))), test="change")
+    region = region_of(with_column(np.zeros(len(X))), agreement="change")
     assert region.lower[3] == region.upper[3] == 0
     assert region.log10_volume == pytest.approx(np.log10(np.prod((region.upper - region.lower)[:3])))
     line = next(line for line in str(region).splitlines() if line.startswith("other"))
@@ -475,7 +471,7 @@ def test_a_bin_that_lime_samples_wrongly_is_warned_about():
     explained = with_column(np.full(len(X), 3.0))
     assert (explained.neighbourhood[1:, 3] == 0).all()  # LIME's fault
     with pytest.warns(GuaranteeWarning, match="learnt little about: other"):
-        region = region_of(explained, test="change")
+        region = region_of(explained, agreement="change")
     assert any("learnt little about: other" in note for note in region.explained.notes)
     assert "Note: LIME samples the value 0" in str(region)
 
@@ -484,7 +480,7 @@ def test_a_bin_that_lime_never_samples_is_not_warned_about():
     values = np.where(np.arange(len(X)) % 2 == 0, 1.0, 0.0)  # the bin above 1 is empty
     explained = with_column(values)
     assert explained.explainer.discretizer.mins[3][-1] == explained.explainer.discretizer.maxs[3][-1] == 1
-    assert region_of(explained, test="change").explained.notes == ()
+    assert region_of(explained, agreement="change").explained.notes == ()
 
 
 MISSING = X[7] * np.array([1, np.nan, 1, 1, 1])
@@ -494,9 +490,9 @@ HIST = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, Y)
 def test_a_missing_value_stays_missing_where_the_model_takes_it():
     explained = categorical(predict_fn=HIST.predict_proba, row=MISSING)
     np.testing.assert_allclose(
-        subject(explained).problem.surrogate(explained.neighbourhood), explained.said[1], atol=1e-9
+        subject(explained).surrogate(explained.neighbourhood), explained.said[1], atol=1e-9
     )
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region
     assert np.isnan(region.sample(500, random_state=0)[:, 1]).all()
     assert np.isnan(region.allowed["income"]).all()
@@ -512,7 +508,7 @@ def test_a_missing_value_in_a_column_of_integers_stays_missing_in_a_frame():
     explained = categorical(
         predict_fn=lambda rows: model.predict_proba(pd.DataFrame(rows, columns=NAMES)), row=MISSING
     )
-    assert region_of(explained, predict_fn=model.predict_proba, training_data=frame, test="change")
+    assert region_of(explained, predict_fn=model.predict_proba, training_data=frame, agreement="change")
 
 
 def test_a_model_that_refuses_missing_values_is_an_error_that_names_the_features():
@@ -534,7 +530,7 @@ def test_an_instance_outside_the_training_data_widens_the_domain(options):
     row = explained_variant("quartile").row.copy()
     row[1] = 500.0
     explained = tabular(LOGISTIC.predict_proba, row=row, **options)
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region.widened == ("income",)
     assert region.domain.upper[1] == 500
     assert "widened to hold the instance in: income" in str(region)
@@ -545,7 +541,7 @@ def test_an_unseen_category_is_added_and_shown_by_its_name(names, shown):
     row = X[7].copy()
     row[3] = 4
     explained = categorical(row=row, categorical_names=names)
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert 4.0 in region.allowed["colour"]
     assert any(note.endswith("was added to them: colour.") for note in region.explained.notes)
     line = next(line for line in str(region).splitlines() if line.startswith("colour"))
@@ -575,7 +571,7 @@ def test_a_model_that_changes_its_mind_elsewhere_is_refused():
 
     explained = explain(people_explainer(), PEOPLE[0], moody, PEOPLE)
     with pytest.raises(InconsistentModelError, match="Fix its seed"):
-        region_of(explained, test="change")
+        region_of(explained, agreement="change")
 
 
 def test_another_model_than_the_one_explained_is_refused():
@@ -605,7 +601,7 @@ class Counted:
 
 def test_the_model_is_asked_in_batches_and_every_row_is_counted():
     model = Counted(BOOSTED.predict_proba)
-    region = region_of(explained_variant("quartile"), predict_fn=model, batch_rows=64, test="change")
+    region = region_of(explained_variant("quartile"), predict_fn=model, batch_rows=64, agreement="change")
     assert max(model.batches) == 64
     assert region.evaluations == sum(model.batches)
     assert region.calls == len(model.batches)
@@ -613,7 +609,9 @@ def test_the_model_is_asked_in_batches_and_every_row_is_counted():
 
 def test_a_batch_is_never_huge():
     model = Counted(BINARY.predict_proba)
-    region_of(binary(), predict_fn=model, purity=0.9995, certifier="zero-failure", effort=None, test="change")
+    region_of(
+        binary(), predict_fn=model, purity=0.9995, certifier="zero-failure", effort=None, agreement="change"
+    )
     assert sum(model.batches) > 10_000 >= max(model.batches)
 
 
@@ -622,7 +620,7 @@ def test_the_limit_on_evaluations_is_never_passed_and_may_be_reached():
     for limit in range(2, 702, 20):
         model = Counted(BOOSTED.predict_proba)
         region = region_of(
-            explained_variant("quartile"), predict_fn=model, test="change", max_evaluations=limit
+            explained_variant("quartile"), predict_fn=model, agreement="change", max_evaluations=limit
         )
         assert sum(model.batches) == region.evaluations <= limit
         assert region or "Allow more with max_evaluations=" in region.reason
@@ -638,7 +636,7 @@ def test_a_limit_that_leaves_nothing_to_ask_is_refused(limit, message):
 
 @pytest.mark.parametrize("name", ["categories, discretised", "sparse csr", "recurrent", "regression"])
 def test_a_region_comes_back_from_json_as_it_was(name):
-    region = region_of(explained_variant(name), test="change")
+    region = region_of(explained_variant(name), agreement="change")
     text = region.to_json()
     again = GuaranteeRegion.from_json(text)
     assert again == region
@@ -671,8 +669,8 @@ def test_a_regression_is_tested_by_its_value_and_a_tenth_of_its_range():
 @pytest.mark.parametrize("name", ["regression", "regression, not discretised", "quartile"])
 def test_a_region_of_equal_values_is_truly_pure(name):
     explained = explained_variant(name)
-    gap = region_of(explained, test="value").explained.gap
-    region = region_of(explained, test="value", tolerance=1.5 * gap)
+    gap = region_of(explained, agreement="value").explained.gap
+    region = region_of(explained, agreement="value", tolerance=1.5 * gap)
     assert region
     assert region.explained.test == "value"
     assert true_purity(explained, region) >= 0.9
@@ -681,8 +679,8 @@ def test_a_region_of_equal_values_is_truly_pure(name):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("regression", {"test": "class"}, "'class' is for classifiers"),
-        ("quartile", {"test": "mood"}, "one of .* is required; got 'mood'"),
+        ("regression", {"agreement": "class"}, "'class' is for classifiers"),
+        ("quartile", {"agreement": "mood"}, "one of .* is required; got 'mood'"),
         ("quartile", {"tolerance": 0.0}, "a positive number is required"),
         ("quartile", {"tolerance": float("nan")}, "a positive number is required"),
     ],
@@ -703,14 +701,14 @@ def test_a_regression_that_never_changes_has_no_default_tolerance():
 UNFAITHFUL = {
     "class of one label": (
         lambda row: tabular(FOREST.predict_proba, row=row, explain_options={"labels": (2,)}),
-        {"test": "class"},
+        {"agreement": "class"},
     ),
     "class of all labels": (
         lambda row: tabular(FOREST.predict_proba, row=row, explain_options={"labels": (0, 1, 2)}),
-        {"test": "class"},
+        {"agreement": "class"},
     ),
-    "value": (lambda row: tabular(row=row), {"test": "value"}),
-    "value of a regression": (lambda row: regression(row=row), {"test": "value"}),
+    "value": (lambda row: tabular(row=row), {"agreement": "value"}),
+    "value of a regression": (lambda row: regression(row=row), {"agreement": "value"}),
 }
 
 
@@ -719,7 +717,7 @@ def first_missed(explained_row, options):
     for row in PLAIN[:60]:
         explained = explained_row(row)
         made = subject(explained, **options)
-        if not made.problem.faithful(made.problem.instance[np.newaxis])[0]:
+        if not made.faithful(made.instance[np.newaxis])[0]:
             return explained
     return pytest.fail("LIME misses the model nowhere")
 
@@ -739,14 +737,14 @@ def test_an_explanation_that_misses_its_instance_says_by_how_much_and_its_ways_o
     advised = float(region.reason.split("tolerance=")[1].split(" ")[0])
     assert gap < advised < 1.2 * gap
     assert region_of(explained, **{**options, "tolerance": advised}).status != "unfaithful"
-    assert region_of(explained, **{**options, "test": "change"}).status == "certified"
+    assert region_of(explained, **{**options, "agreement": "change"}).status == "certified"
     assert np.isfinite([region.lower, region.upper, region.reach]).all()
     assert GuaranteeRegion.from_json(region.to_json()) == region
 
 
 def test_the_tolerance_advised_is_always_above_the_gap():
     for gap in [*np.arange(1, 1_000) / 1_000, *np.arange(1, 100) / 100, 123.0, 9.99]:
-        explained = Explained("lime tabular", "features", 1, None, "value", 1e-9, (gap,), (0.0,), ())
+        explained = ExplanationInfo("lime tabular", "features", 1, None, "value", 1e-9, (gap,), (0.0,), ())
         assert float(explained.miss.split("tolerance=")[1].split(" ")[0]) > gap
 
 
@@ -759,7 +757,7 @@ def test_a_regressor_with_a_link_is_refused_whatever_label_is_asked_for(label):
         FOREST.predict_proba, explain_options={"labels": (0, 1), "regressor": PoissonRegressor(alpha=0.01)}
     )
     with pytest.raises(InvalidInputError, match="PoissonRegressor has a logarithmic link"):
-        region_of(explained, label=label, test="change")
+        region_of(explained, label=label, agreement="change")
 
 
 def test_a_regressor_whose_weights_lime_misreads_is_refused():
@@ -787,13 +785,13 @@ def test_the_development_version_keeps_a_value_for_every_label(name):
     explained = VARIANTS[name]()
     right = {0 if label is None else label: said[0] for label, said in explained.said.items()}
     label = next(iter(explained.said))
-    before = region_of(explained, test="change", label=label)
+    before = region_of(explained, agreement="change", label=label)
     explained.explanation.local_pred = right
-    assert region_of(explained, test="change", label=label) == before
+    assert region_of(explained, agreement="change", label=label) == before
     first = next(iter(right))
     explained.explanation.local_pred = {**right, first: right[first] + 0.01}
     with pytest.raises(InvalidInputError, match="LIME's own regressor gave"):
-        region_of(explained, test="change", label=label)
+        region_of(explained, agreement="change", label=label)
 
 
 # The range of every feature
@@ -803,7 +801,7 @@ def test_the_development_version_keeps_a_value_for_every_label(name):
 def test_a_range_that_is_guessed_is_warned_about(around):
     explained = explained_variant("around the instance" if around else "not discretised")
     with pytest.warns(GuaranteeWarning, match="is guessed: the (instance|mean) plus and minus 3 standard"):
-        region = region_of(explained, training_data=None, test="change")
+        region = region_of(explained, training_data=None, agreement="change")
     data = explained.training_data
     middle = explained.row if around else data.mean(axis=0)
     np.testing.assert_allclose(region.domain.lower, middle - 3 * data.std(axis=0))
@@ -816,12 +814,12 @@ def test_only_ranges_that_are_not_given_are_guessed():
     explained = explained_variant("not discretised")
     some = {"age": (10, 90), 1: (0, 200), "debt": (-2, 2)}
     with pytest.warns(GuaranteeWarning, match="range of height, weight is guessed"):
-        region = region_of(explained, training_data=None, bounds=some, test="change")
+        region = region_of(explained, training_data=None, bounds=some, agreement="change")
     assert region.domain.lower[:3].tolist() == [10, 0, -2]
     every = np.column_stack(
         [explained.training_data.min(axis=0) - 1, explained.training_data.max(axis=0) + 1]
     )
-    region = region_of(explained, training_data=None, bounds=every, test="change")
+    region = region_of(explained, training_data=None, bounds=every, agreement="change")
     np.testing.assert_array_equal(region.domain.lower, every[:, 0])
     assert region.explained.notes == ()
 
@@ -829,9 +827,9 @@ def test_only_ranges_that_are_not_given_are_guessed():
 def test_bounds_win_over_the_training_data_and_that_over_the_bins():
     explained = explained_variant("quartile")
     wide = np.vstack([explained.training_data, explained.training_data.max(axis=0) + 7])
-    region = region_of(explained, training_data=wide, bounds={"age": (0, 150)}, test="change")
+    region = region_of(explained, training_data=wide, bounds={"age": (0, 150)}, agreement="change")
     assert region.domain.upper.tolist() == [150, *wide.max(axis=0)[1:]]
-    alone = region_of(explained, training_data=None, test="change")
+    alone = region_of(explained, training_data=None, agreement="change")
     np.testing.assert_array_equal(alone.domain.upper, explained.training_data.max(axis=0))
 
 
@@ -856,7 +854,7 @@ def test_missing_and_foreign_values_in_the_training_data_are_passed_over():
     frame.iloc[0, 0] = np.nan
     frame[4] = "text"
     with pytest.warns(GuaranteeWarning, match="range of weight is guessed"):
-        region = region_of(explained_variant("not discretised"), training_data=frame, test="change")
+        region = region_of(explained_variant("not discretised"), training_data=frame, agreement="change")
     assert region.domain.lower[0] == explained_variant("not discretised").training_data[1:, 0].min()
 
 
@@ -866,18 +864,20 @@ def test_missing_and_foreign_values_in_the_training_data_are_passed_over():
 def test_a_sparse_row_varies_where_it_is_not_0():
     explained = explained_variant("sparse csr")
     columns = np.unique(explained.row.nonzero()[1])
-    region = region_of(explained, test="change")
+    region = region_of(explained, agreement="change")
     assert region.names == tuple(str(i) for i in columns)
     assert region.domain.lower.tolist() == SPARSE[:, columns].min(axis=0).toarray()[0].tolist()
     assert f"only the {columns.size} features that are not 0 vary" in str(region)
 
 
 def test_sparse_rows_of_any_format_have_the_same_region():
-    regions = [region_of(explained_variant(name), test="change") for name in ("sparse csr", "sparse coo")]
+    regions = [
+        region_of(explained_variant(name), agreement="change") for name in ("sparse csr", "sparse coo")
+    ]
     assert regions[0] == regions[1]
     wrapped = wrap(LimeTabularExplainer(SPARSE, random_state=0), training_data=SPARSE)
     explanation = wrapped.explain_instance(SPARSE[4], SPARSE_MODEL.predict_proba, num_samples=400)
-    assert explanation.guarantee_region(test="change", **QUICK) == regions[0]
+    assert explanation.guarantee_region(agreement="change", **QUICK) == regions[0]
 
 
 def test_a_feature_that_lime_lists_twice_has_both_weights():
@@ -885,24 +885,24 @@ def test_a_feature_that_lime_lists_twice_has_both_weights():
     listed = [int(feature) for feature, _ in explained.explanation.local_exp[1]]
     assert len(listed) > len(set(listed))
     assert 0 in explained.row.nonzero()[1]
-    weights = region_of(explained, test="change").explained.weights
+    weights = region_of(explained, agreement="change").explained.weights
     assert weights[0] == pytest.approx(sum(w for i, w in explained.explanation.local_exp[1] if i == 0))
 
 
 def test_a_sequence_is_explained_as_it_is_however_it_was_remembered():
     explained = recurrent()
-    given = region_of(explained, test="change")
+    given = region_of(explained, agreement="change")
     assert given.names[:5] == ("a_t-3", "a_t-2", "a_t-1", "a_t-0", "b_t-3")
     assert given.domain.upper.tolist() == SEQUENCES.max(axis=0).T.ravel().tolist()
     wrapped = wrap(explained.explainer, training_data=SEQUENCES)
     explanation = wrapped.explain_instance(explained.row, explained.predict_fn, num_samples=300)
-    region = explanation.guarantee_region(test="change", **QUICK)
+    region = explanation.guarantee_region(agreement="change", **QUICK)
     assert region.domain == given.domain
     with install():
         explanation = recurrent().explainer.explain_instance(
             explained.row, explained.predict_fn, num_samples=300
         )
-        assert explanation.guarantee_region(test="change", **QUICK).domain == given.domain
+        assert explanation.guarantee_region(agreement="change", **QUICK).domain == given.domain
 
 
 # What has to be given
@@ -916,18 +916,18 @@ def test_what_an_explanation_does_not_keep_is_asked_for(missing):
 
 def test_an_explanation_without_bins_or_categories_keeps_its_row():
     explained = explained_variant("not discretised")
-    region = region_of(explained, instance=None, test="change")
+    region = region_of(explained, instance=None, agreement="change")
     np.testing.assert_allclose(region.instance, explained.row)
     assert region
 
 
 def test_weights_are_those_of_the_explanation():
     explained = explained_variant("few features")
-    weights = region_of(explained, test="change").explained.weights
+    weights = region_of(explained, agreement="change").explained.weights
     told = {int(feature): weight for feature, weight in explained.explanation.local_exp[1]}
     assert weights == pytest.approx([told.get(i, 0) for i in range(5)])
 
 
 def test_features_that_share_a_name_are_told_apart():
     explained = tabular(feature_names=["a", "b", "a", "c", "a"])
-    assert region_of(explained, test="change").names == ("a #1", "b", "a #2", "c", "a #3")
+    assert region_of(explained, agreement="change").names == ("a #1", "b", "a #2", "c", "a #3")

@@ -9,7 +9,6 @@ import pytest
 from lime.explanation import Explanation
 from lime.lime_text import IndexedString, LimeTextExplainer, TextDomainMapper
 from lime_guarantee.adapters.lime_text import Texts
-from lime_guarantee.adapters.request import Request
 from recording import Recorder, RecordingBase
 from reviews import TEXT, classifier
 from sklearn.linear_model import Lasso
@@ -22,7 +21,7 @@ from lime_guarantee import (
     guarantee_region,
     wrap,
 )
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee.api import problem_of
 
 QUICK = {"purity": 0.9, "confidence": 0.9, "effort": "low", "random_state": 0}
 SHORT = "good plot, bad film: good!"
@@ -75,7 +74,7 @@ def assert_rebuilt(text, *, call=None, **options):
     assert Texts(explanation.domain_mapper.indexed_string)(lime.data) == strings
     assert len(set(strings)) > 2
     for label in explanation.available_labels():
-        problem = subject_of(explanation, Request(predict_fn=model, label=int(label))).problem
+        problem = problem_of(explanation, predict_fn=model, label=int(label))
         assert np.abs(problem.surrogate(lime.data) - lime.answers[int(label)]).max() < 1e-9
         model.batches.clear()
         assert problem.model(lime.data) == pytest.approx(lime.scores[:, label], abs=1e-12)
@@ -96,7 +95,7 @@ def test_every_label_is_read_as_lime_means_it(name):
 def test_all_classes_are_compared_together_if_all_were_explained():
     model = classifier("bad", "fair", "good").predict_proba
     explanation, lime = explain(TEXT, model, call={"top_labels": 3})
-    problem = subject_of(explanation, Request(predict_fn=model)).problem
+    problem = problem_of(explanation, predict_fn=model)
     expected = np.column_stack([lime.answers[k] for k in range(3)])
     assert np.abs(problem.surrogate(lime.data) - expected).max() < 1e-9
     assert problem.model(lime.data) == pytest.approx(lime.scores, abs=1e-12)
@@ -135,7 +134,7 @@ def test_the_region_is_certified_and_truly_pure(test, seed):
     region = guarantee_region(
         explanation,
         predict_fn=model,
-        test=test,
+        agreement=test,
         tolerance=0.05,
         purity=0.95,
         confidence=0.99,
@@ -162,7 +161,7 @@ def test_masked_positions_are_truly_pure_too():
         return " ".join(word if there else "..." for word, there in zip(words, row, strict=True))
 
     explanation = wrap(explainer).explain_instance(" ".join(words), model, num_samples=300)
-    options = {"test": "value", "tolerance": 0.1}
+    options = {"agreement": "value", "tolerance": 0.1}
     region = explanation.guarantee_region(
         purity=0.9, confidence=0.99, effort="low", random_state=1, **options
     )
@@ -186,7 +185,7 @@ def test_the_report_lists_the_words_that_may_go_and_those_that_must_stay():
     model = classifier("bad", "good").predict_proba
     explainer = LimeTextExplainer(class_names=["bad review", "good review"], random_state=0)
     explanation = wrap(explainer).explain_instance(TEXT, model, num_samples=300)
-    region = explanation.guarantee_region(**QUICK, test="value", tolerance=0.05)
+    region = explanation.guarantee_region(**QUICK, agreement="value", tolerance=0.05)
     report = str(region)
     go, stay = parts(report, "May go:"), parts(report, "Must stay:")
     assert tuple(go) == region.removable
@@ -244,7 +243,7 @@ def test_an_explanation_that_misses_its_own_text_says_by_how_much():
 
     explainer = LimeTextExplainer(class_names=["one", "both"], random_state=0)
     explanation = wrap(explainer).explain_instance("left or right", model, num_samples=300)
-    region = explanation.guarantee_region(test="value", tolerance=0.01)
+    region = explanation.guarantee_region(agreement="value", tolerance=0.01)
     gap = abs(1 - float(explanation.local_pred[0]))
     assert gap > 0.01
     assert region.status == "unfaithful"
@@ -254,17 +253,17 @@ def test_an_explanation_that_misses_its_own_text_says_by_how_much():
     report = str(region)
     assert report.startswith("Unfaithful: at the instance itself the model says 1 for 'both'")
     assert f"a gap of {gap:.4g}" in report
-    assert "test='change'" in report
+    assert "agreement='change'" in report
     advised = float(re.search(r"tolerance=([\d.]+) or more", report)[1])
-    assert explanation.guarantee_region(test="value", tolerance=advised, **QUICK).status != "unfaithful"
-    assert explanation.guarantee_region(test="change", tolerance=0.01, **QUICK).status != "unfaithful"
+    assert explanation.guarantee_region(agreement="value", tolerance=advised, **QUICK).status != "unfaithful"
+    assert explanation.guarantee_region(agreement="change", tolerance=0.01, **QUICK).status != "unfaithful"
 
 
 @pytest.mark.parametrize("test", ["class", "value", "change"])
 def test_a_region_round_trips_through_json(test):
     model = classifier("bad", "good").predict_proba
     explanation, _ = explain(TEXT, model, call={"top_labels": 1})
-    region = guarantee_region(explanation, predict_fn=model, test=test, tolerance=0.3, **QUICK)
+    region = guarantee_region(explanation, predict_fn=model, agreement=test, tolerance=0.3, **QUICK)
     again = GuaranteeRegion.from_json(region.to_json())
     assert again == region
     assert again.explained == region.explained
@@ -323,7 +322,7 @@ def test_the_likeliest_class_explained_is_taken_and_others_can_be_named():
     model = classifier("bad", "fair", "good").predict_proba
     explainer = LimeTextExplainer(class_names=["bad", "fair", "good"], random_state=0)
     explanation = wrap(explainer).explain_instance(TEXT, model, labels=(0, 2), num_samples=200)
-    options = {**QUICK, "test": "change"}
+    options = {**QUICK, "agreement": "change"}
     assert explanation.guarantee_region(**options).explained.label_name == "good"
     assert explanation.guarantee_region(label="bad", **options).explained.label == 0
     assert explanation.guarantee_region(label=np.int64(0), **options).explained.label_name == "bad"
@@ -336,7 +335,7 @@ def test_a_regressor_of_ones_own():
     model = classifier("bad", "good").predict_proba
     explainer = LimeTextExplainer(random_state=0)
     explanation = wrap(explainer).explain_instance(TEXT, model, num_samples=200, model_regressor=Lasso(0.01))
-    assert explanation.guarantee_region(test="change", **QUICK)
+    assert explanation.guarantee_region(agreement="change", **QUICK)
 
 
 def test_a_model_with_a_single_column_is_asked_for_that_column():
@@ -346,7 +345,7 @@ def test_a_model_with_a_single_column_is_asked_for_that_column():
         return pipeline.predict_proba(texts)[:, 1:]
 
     explanation, lime = explain(TEXT, sigmoid, call={"labels": (0,)})
-    problem = subject_of(explanation, Request(predict_fn=sigmoid)).problem
+    problem = problem_of(explanation, predict_fn=sigmoid)
     assert problem.model(lime.data) == pytest.approx(lime.scores[:, 0], abs=1e-12)
     assert guarantee_region(explanation, predict_fn=sigmoid, **QUICK)
 

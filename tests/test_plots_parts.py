@@ -28,7 +28,7 @@ def text_region(*, bow):
     model = classifier("bad", "good").predict_proba
     explainer = LimeTextExplainer(class_names=["bad", "good"], random_state=0, bow=bow)
     explanation = explainer.explain_instance(WORDS, model, num_features=20, num_samples=200)
-    return guarantee_region(explanation, predict_fn=model, test="value", tolerance=0.08, **QUICK)
+    return guarantee_region(explanation, predict_fn=model, agreement="value", tolerance=0.08, **QUICK)
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["bag of words", "words in order"])
@@ -178,7 +178,7 @@ def image_region():
         explanation = LimeImageExplainer(random_state=0).explain_instance(
             picture(), bright, num_samples=60, segmentation_fn=squares, hide_color=0
         )
-    options = {"test": "change", "tolerance": 0.02, "hide_color": 0}
+    options = {"agreement": "change", "tolerance": 0.02, "hide_color": 0}
     return guarantee_region(explanation, predict_fn=bright, **options, **QUICK)
 
 

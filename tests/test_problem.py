@@ -8,7 +8,8 @@ from sklearn.datasets import make_moons
 from sklearn.ensemble import RandomForestClassifier
 
 from lime_guarantee import Domain, InvalidInputError, ModelError, find_region
-from lime_guarantee.problem.problem import Problem, SameChange, SameClass, SameValue
+from lime_guarantee.problem.agreement import SameChange, SameClass, SameValue
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.problem.surrogates import ConstantSurrogate, fit_surrogate
 
 

@@ -117,7 +117,7 @@ MODULE = '''
 from dataclasses import dataclass
 
 import numpy as np
-from lime_guarantee import Domain, Explained
+from lime_guarantee import Domain, ExplanationInfo
 from lime_guarantee.adapters.request import Subject
 from lime_guarantee.problem.problem import Problem
 
@@ -137,12 +137,12 @@ class Special(ThresholdExplanation):
 def adapt(explanation, request, *, low=-1.0, high=1.0):
     predict_fn = request.model()
     row = np.asarray(explanation.row, dtype=float)
-    explained = Explained(
+    explained = ExplanationInfo(
         kind="threshold",
         space="features",
         label=None,
         label_name=None,
-        test="value",
+        agreement="value",
         tolerance=0.1 if request.tolerance is None else request.tolerance,
         model_at_instance=tuple(predict_fn(row[np.newaxis])),
         surrogate_at_instance=(float(row[0] > explanation.threshold),),
@@ -288,7 +288,7 @@ def argument_errors():
         ({**known, "predict_fn": "model"}, r"^predict_fn: a callable is required; got 'model'"),
         ({**known, "label": 5}, r"^label: 5 was not explained\. Explained: 1 \(1\)\. .*top_labels="),
         ({**known, "label": 0}, r"^label: 0 was not explained"),
-        ({**known, "test": "same"}, r"^test: one of \['auto', 'class', 'value', 'change'\].*got 'same'"),
+        ({**known, "agreement": "same"}, r"^test: one of \['auto', 'class', 'value', 'change'\].*got 'same'"),
         ({**known, "tolerance": 0}, r"^tolerance: a positive number is required; got 0"),
         ({**known, "tolerance": -1.0}, r"^tolerance: a positive number is required; got -1"),
         ({**known, "tolerance": float("nan")}, r"^tolerance: a positive number is required; got nan"),
@@ -328,7 +328,7 @@ def test_a_regression_has_no_class_to_compare():
     with pytest.raises(
         InvalidInputError, match=r"^test: 'class' is for classifiers; use 'value' or 'change'"
     ):
-        explanation.guarantee_region(test="class")
+        explanation.guarantee_region(agreement="class")
 
 
 def test_a_model_that_can_be_mistaken_for_nothing_is_still_the_model():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from lime_guarantee.adapters.request import Request
 from shap_cases import shap, theirs
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.ensemble import (
@@ -13,7 +12,7 @@ from sklearn.ensemble import (
 )
 
 from lime_guarantee import InvalidInputError, find_region, wrap
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee.api import problem_of
 
 READINGS = ("profile", "dependence", "linear", "presence", "constant")
 BATCH = 100
@@ -30,9 +29,9 @@ CASES = {
 def reached(explanation, reading, **options):
     """The region of one reading, all judged alike: by value, with a tolerance and a domain of their own."""
     if reading != "constant":
-        return explanation.guarantee_region(surrogate=reading, test="value", random_state=0, **options)
-    subject = subject_of(explanation, Request(test="value"), surrogate="presence")
-    problem, (value,) = subject.problem, subject.explained.model_at_instance
+        return explanation.guarantee_region(surrogate=reading, agreement="value", random_state=0, **options)
+    subject = problem_of(explanation, agreement="value", surrogate="presence")
+    problem, (value,) = subject, subject.explained.model_at_instance
 
     def faithful(X):
         return np.abs(problem.model(X) - value) < subject.explained.tolerance

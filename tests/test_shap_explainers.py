@@ -30,7 +30,7 @@ def test_the_profile_of_a_line_is_the_line(name):
     rows = case.draws()
     # what the explainer itself misses at the instance, g misses everywhere
     missed = case.subject.explained.gap
-    assert case.subject.problem.surrogate(rows) == pytest.approx(case.truth(rows), abs=1e-6 + missed)
+    assert case.subject.surrogate(rows) == pytest.approx(case.truth(rows), abs=1e-6 + missed)
 
 
 @pytest.mark.parametrize("name", of_shape("curves", "steps"))
@@ -38,7 +38,7 @@ def test_the_profile_of_an_additive_model_errs_by_its_grid_alone(name):
     case = CASES[name]
     rows = case.draws(2_000)
     truth = case.truth(rows)
-    error = np.abs(case.subject.problem.surrogate(rows) - truth) / np.ptp(truth)
+    error = np.abs(case.subject.surrogate(rows) - truth) / np.ptp(truth)
     assert np.median(error) < 0.01
     assert error.max() < (0.02 if case.shape == "curves" else 0.2)  # steps become narrow ramps
 
@@ -50,7 +50,7 @@ def test_the_region_is_certified_and_as_pure_as_promised(name):
     assert region.status == "certified"
     assert region.contains(case.instance).all()
     rows = region.sample(2_000, random_state=99)
-    truth, surrogate = case.told(case.truth(rows)), case.subject.problem.surrogate(rows)
+    truth, surrogate = case.told(case.truth(rows)), case.subject.surrogate(rows)
     faithful = np.abs(truth - surrogate) < region.explained.tolerance
     if region.explained.test == "class":
         faithful |= (truth >= 0.5) == (surrogate >= 0.5)

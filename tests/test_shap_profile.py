@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from lime_guarantee.adapters.request import Request
 from scipy.special import expit
 from shap_cases import BACKGROUND, CASES, QUICK, X, fitted, shap, theirs
 
-from lime_guarantee import wrap
-from lime_guarantee.guarantee import subject_of
+from lime_guarantee import Settings, wrap
+from lime_guarantee.api import problem_of
 
 
 class Counted:
@@ -90,10 +89,10 @@ def test_units_that_are_tried_in_vain_are_reported():
 def profile_rows(function, *, tolerance=0.5, **options):
     """Rows asked for the profile alone."""
     explanation, asked = counted(function)
-    request = Request(tolerance=tolerance, max_evaluations=options.pop("max_evaluations", None))
-    subject = subject_of(explanation[0], request, **options)
+    settings = Settings(max_evaluations=options.pop("max_evaluations", None))
+    subject = problem_of(explanation[0], tolerance=tolerance, settings=settings, **options)
     assert subject.evaluations == asked.rows
-    return asked.rows - (1 + len(BACKGROUND)) - 1, subject.problem.surrogate  # the check, and the instance
+    return asked.rows - (1 + len(BACKGROUND)) - 1, subject.surrogate  # the check, and the instance
 
 
 @pytest.mark.parametrize("allowance", [200, 1_000, 3_000, 10_000])
@@ -142,8 +141,8 @@ def test_a_step_becomes_a_narrow_ramp():
 def test_the_profile_is_the_same_every_time():
     rows = np.random.default_rng(3).normal(size=(50, 4))
     explanation = CASES["kernel, forest"].explanation
-    first = subject_of(explanation, Request()).problem.surrogate(rows)
-    assert np.array_equal(first, subject_of(explanation, Request()).problem.surrogate(rows))
+    first = problem_of(explanation).surrogate(rows)
+    assert np.array_equal(first, problem_of(explanation).surrogate(rows))
 
 
 def test_the_profile_at_another_value_is_what_shap_says_there():
@@ -154,8 +153,8 @@ def test_the_profile_at_another_value_is_what_shap_says_there():
     moved[:, 1] = np.linspace(-2, 2, 9)
     values = theirs(explainer, moved).values[:, 1]
     explanation = theirs(wrap(explainer, training_data=X), home[np.newaxis])
-    subject = subject_of(explanation[0], Request(tolerance=0.5), allowance=200_000)
-    profile = subject.problem.surrogate(moved) - explanation[0].base_values - explanation[0].values.sum()
+    subject = problem_of(explanation[0], tolerance=0.5, allowance=200_000)
+    profile = subject.surrogate(moved) - explanation[0].base_values - explanation[0].values.sum()
     error = profile - (values - explanation[0].values[1])
     assert np.abs(error).max() < 0.25 * np.ptp(values)  # few coalitions are drawn
     assert np.abs(error).max() > 0  # it is an estimate
@@ -164,11 +163,11 @@ def test_the_profile_at_another_value_is_what_shap_says_there():
 def test_log_odds_are_compared_as_probabilities():
     case = CASES["boosting class, raw"]
     rows = case.draws(200)
-    raw = subject_of(case.explanation, Request(tolerance=0.1))
-    probability = subject_of(case.explanation, Request(), units="probability")
-    assert probability.problem.surrogate(rows) == pytest.approx(expit(raw.problem.surrogate(rows)))
+    raw = problem_of(case.explanation, tolerance=0.1)
+    probability = problem_of(case.explanation, units="probability")
+    assert probability.surrogate(rows) == pytest.approx(expit(raw.surrogate(rows)))
     truth = fitted("boosting class").predict_proba(rows)[:, 1]
-    assert probability.problem.model(rows) == pytest.approx(truth)
+    assert probability.model(rows) == pytest.approx(truth)
     assert (probability.explained.test, probability.explained.tolerance) == ("class", 0.1)
     assert raw.explained.test == "value"
 
@@ -185,30 +184,28 @@ COALITIONS = [
 @pytest.mark.parametrize("name", COALITIONS)
 def test_coalitions_of_all_and_of_none(name):
     case = CASES[name]
-    subject = subject_of(case.explanation, Request(), space="coalition")
+    subject = problem_of(case.explanation, space="coalition")
     everybody, nobody = (
         np.ones((1, len(case.explanation.values))),
         np.zeros((1, len(case.explanation.values))),
     )
     base, added = float(np.ravel(case.explanation.base_values)[0]), case.explanation.values.sum()
-    assert subject.problem.model(everybody) == pytest.approx(case.truth(case.instance))
-    assert subject.problem.surrogate(everybody) == pytest.approx([base + added])
-    assert subject.problem.surrogate(nobody) == pytest.approx([base])
+    assert subject.model(everybody) == pytest.approx(case.truth(case.instance))
+    assert subject.surrogate(everybody) == pytest.approx([base + added])
+    assert subject.surrogate(nobody) == pytest.approx([base])
     if name != "exact, logit":  # there shap takes the logit of the mean, we the mean of the logits
-        assert subject.problem.model(nobody) == pytest.approx([base])
+        assert subject.model(nobody) == pytest.approx([base])
 
 
 def test_a_coalition_is_worth_the_mean_over_the_background():
     case = CASES["kernel, forest"]
-    subject = subject_of(case.explanation, Request(), space="coalition")
+    subject = problem_of(case.explanation, space="coalition")
     present = np.array([[1.0, 0.0, 1.0, 0.0]])
     rows = BACKGROUND.copy()
     rows[:, [0, 2]] = X[0, [0, 2]]
-    assert subject.problem.model(present) == pytest.approx([fitted("forest").predict(rows).mean()])
+    assert subject.model(present) == pytest.approx([fitted("forest").predict(rows).mean()])
     phi = case.explanation.values
-    assert subject.problem.surrogate(present) == pytest.approx(
-        [case.explanation.base_values + phi[0] + phi[2]]
-    )
+    assert subject.surrogate(present) == pytest.approx([case.explanation.base_values + phi[0] + phi[2]])
 
 
 def test_regions_of_coalitions_name_the_features_that_may_go():

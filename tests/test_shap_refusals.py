@@ -96,10 +96,10 @@ def test_a_whole_batch():
 def test_several_outputs_without_a_choice():
     margin = CASES["xgboost three"]
     options = {"predict_fn": lambda rows: margins("xgboost three", rows)}
-    refused(margin.batch[0], "output: the explanation has 3 outputs", "output=", "slice it", **options)
-    refused(margin.batch[0], "output: 7 was not explained", "Output 0, Output 1", output=7, **options)
-    refused(margin.batch[0], "output: 'x' was not explained", output="x", **options)
-    assert guarantee_region(margin.batch[0], output=2, **QUICK, **options).explained.label == 2
+    refused(margin.batch[0], "output: the explanation has 3 outputs", "label=", "slice it", **options)
+    refused(margin.batch[0], "output: 7 was not explained", "Output 0, Output 1", label=7, **options)
+    refused(margin.batch[0], "output: 'x' was not explained", label="x", **options)
+    assert guarantee_region(margin.batch[0], label=2, **QUICK, **options).explained.label == 2
 
 
 def test_probabilities_choose_their_likeliest_output():
@@ -230,7 +230,7 @@ def test_readings_that_need_numbers(surrogate):
         ({"surrogate": "shap"}, r"surrogate: one of \['profile', 'linear'"),
         ({"space": "pixels"}, r"space: one of \['features', 'coalition'\]"),
         ({"units": "percent"}, r"units: one of \['explained', 'probability'\]"),
-        ({"test": "same"}, "test: one of"),
+        ({"agreement": "same"}, "test: one of"),
         ({"hide_color": 0}, "hide_color: this kind of explanation has no such option.*surrogate"),
     ],
 )

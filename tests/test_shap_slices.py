@@ -107,21 +107,23 @@ def test_the_context_survives_what_shap_makes_of_an_explanation(batch):
 
 def test_choosing_the_output_is_slicing(batch):
     plain = batch[4, :, 0].guarantee_region(**QUICK)
-    same_region(batch[4].guarantee_region(output=0, **QUICK), plain)
-    same_region(batch[4].guarantee_region(output="no", **QUICK), plain)
+    same_region(batch[4].guarantee_region(label=0, **QUICK), plain)
+    same_region(batch[4].guarantee_region(label="no", **QUICK), plain)
 
 
 def test_all_readings_of_a_slice(batch):
     for reading in ("profile", "dependence", "presence"):
-        region = batch[4, :, 1].guarantee_region(surrogate=reading, test="value", **QUICK)
+        region = batch[4, :, 1].guarantee_region(surrogate=reading, agreement="value", **QUICK)
         assert region
         assert region.explained.weights == pytest.approx(tuple(batch.values[4, :, 1]))
 
 
 def test_dependence_reads_the_whole_batch_from_a_slice(batch):
     """However it was sliced: the context holds all rows explained together."""
-    direct = batch[4, :, 1].guarantee_region(surrogate="dependence", test="value", **QUICK)
-    same_region(batch[2:6][2, :, 1].guarantee_region(surrogate="dependence", test="value", **QUICK), direct)
+    direct = batch[4, :, 1].guarantee_region(surrogate="dependence", agreement="value", **QUICK)
+    same_region(
+        batch[2:6][2, :, 1].guarantee_region(surrogate="dependence", agreement="value", **QUICK), direct
+    )
 
 
 def test_pickling_forgets_the_model_and_says_so(single):

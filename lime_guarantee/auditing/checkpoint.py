@@ -1,8 +1,8 @@
 """A file of finished records that survives being cut off at any moment: JSON Lines, one flushed at a time.
 
 The first line says what is being audited: rows, model, explainer, version, arguments; a run that resumes must
-be about the same. A last line that was cut off while it was written is dropped, and its row done again; so are
-rows that ended in an error.
+be about the same. A last line that was cut off while it was written is dropped, and its row done again. Rows
+that ended in an error are done again, too.
 """
 
 from __future__ import annotations

@@ -149,7 +149,9 @@ class Examination:
             self.region = extend_region(
                 self.problem.faithful, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
             )
-            self.oracle = self.oracle.in_domain(self.region.search_domain)  # other categories come first in it
+            self.oracle = self.oracle.in_domain(
+                self.region.search_domain
+            )  # other categories come first in it
             if not self._is_short(i):
                 break
         return self._finding(

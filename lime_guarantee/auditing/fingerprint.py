@@ -98,7 +98,9 @@ def _described(thing: Any, depth: int) -> Any:
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
     if isinstance(thing, np.ndarray | np.generic):
-        return _digest(np.ascontiguousarray(thing).tobytes() if thing.dtype != object else repr(thing).encode())
+        return _digest(
+            np.ascontiguousarray(thing).tobytes() if thing.dtype != object else repr(thing).encode()
+        )
     if isinstance(thing, list | tuple):
         return [_described(part, depth) for part in thing]
     if isinstance(thing, Mapping):

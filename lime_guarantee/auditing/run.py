@@ -208,7 +208,9 @@ def _check_explanations(
     for i, explanation in enumerate(explanations):
         if isinstance(explanation, Problem):
             if options:
-                raise InvalidInputError(f"{', '.join(sorted(options))}: no such option; a Problem takes none.")
+                raise InvalidInputError(
+                    f"{', '.join(sorted(options))}: no such option; a Problem takes none."
+                )
             continue
         adapter = adapter_for(explanation)
         adapter.check_options(options)

@@ -6,12 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from lime_guarantee.api import guarantee_region
 from lime_guarantee.auditing import VERDICTS, AuditReport, audit
 from lime_guarantee.auditing.reexplain import explain_row
 from lime_guarantee.cli.load_model import is_regression, load_model, predict_function
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.guarantee import guarantee_region
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.settings import Settings
 from lime_guarantee.support.imports import require
 
 
@@ -25,7 +26,7 @@ def explain_one(options: argparse.Namespace) -> GuaranteeRegion:
     explanation = explain_row(
         job.explainer, job.rows[options.row], job.predict_fn, job.explain_kwargs, job.data, options.seed
     )
-    return guarantee_region(explanation, random_state=options.seed, **job.asked)
+    return guarantee_region(explanation, settings=job.settings, **job.asked)
 
 
 def run_audit(options: argparse.Namespace) -> AuditReport:
@@ -43,6 +44,7 @@ def run_audit(options: argparse.Namespace) -> AuditReport:
         training_data=job.data,
         explain_kwargs=job.explain_kwargs,
         random_state=options.seed,
+        settings=job.settings,
         n_jobs=options.jobs,
         checkpoint=out / "checkpoint.jsonl",
         progress=not options.no_progress,
@@ -85,13 +87,22 @@ class _Job:
                 self.predict_fn, shap.maskers.Independent(self.data), feature_names=names, seed=options.seed
             )
             self.explain_kwargs["silent"] = True
+        label = options.label
         self.asked = {
-            "test": options.test,
+            "agreement": options.agreement,
             "tolerance": options.tolerance,
-            "purity": options.purity,
-            "confidence": options.confidence,
-            "effort": options.effort,
+            "label": int(label) if label is not None and label.isdecimal() else label,
         }
+        self.settings = Settings(
+            purity=options.purity,
+            confidence=options.confidence,
+            search=options.search,
+            effort=options.effort,
+            certifier=options.certifier,
+            max_evaluations=options.max_evaluations,
+            batch_rows=options.batch_rows,
+            random_state=options.seed,
+        )
 
 
 def _read(path: Path, option: str) -> Any:

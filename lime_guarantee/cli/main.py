@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lime_guarantee.cli.demo import run_demo
+from lime_guarantee.engine.search.catalogue import SEARCHES
 from lime_guarantee.errors import GuaranteeError
+from lime_guarantee.settings import Settings
 from lime_guarantee.version import __version__
 
 
@@ -68,11 +70,24 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=Path, required=True, help="the rows to explain: the same columns")
     parser.add_argument("--explainer", choices=("lime", "shap"), default="lime")
     parser.add_argument("--regression", action="store_true", help="the model predicts numbers, not classes")
-    parser.add_argument("--test", choices=("auto", "class", "value", "change"), default="auto")
+    parser.add_argument("--agreement", choices=("auto", "class", "value", "change"), default="auto")
     parser.add_argument("--tolerance", type=float)
-    parser.add_argument("--purity", type=float, default=0.99)
-    parser.add_argument("--confidence", type=float, default=0.99)
-    parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
+    parser.add_argument("--label", help="the class, or the output, to look at: its number or its name")
+    _add_settings(parser)
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    """The settings that a command line can say, with their own defaults."""
+    default = Settings()
+    parser.add_argument("--purity", type=float, default=default.purity)
+    parser.add_argument("--confidence", type=float, default=default.confidence)
+    parser.add_argument("--search", choices=sorted(SEARCHES), default=default.searcher.name)
+    parser.add_argument("--effort", choices=("low", "normal", "high"), help="of the balanced search")
+    parser.add_argument("--certifier", choices=("anytime", "zero-failure"), default=default.certifier)
+    parser.add_argument(
+        "--max-evaluations", type=int, metavar="ROWS", help="rows of the model never to be passed"
+    )
+    parser.add_argument("--batch-rows", type=int, metavar="ROWS", help="the most rows of the model at once")
     parser.add_argument("--seed", type=int, default=0, help="the seed of everything random (default: 0)")
 
 

@@ -62,7 +62,7 @@ class Oracle:
         self._meter = Meter()
 
     def in_domain(self, domain: Domain) -> Oracle:
-        """The same oracle, with the same counts and limit, for points in the coordinates of another domain."""
+        """The same oracle, with the same counts and limit, for the coordinates of another domain."""
         other = copy(self)
         other.domain = domain
         return other

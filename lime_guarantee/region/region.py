@@ -13,8 +13,8 @@ import numpy as np
 
 from lime_guarantee.engine.certify.certifier import Certificate, Shape
 from lime_guarantee.engine.oracle import Oracle
-from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.engine.search.baselines import Ball
+from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.support.imports import require
@@ -43,14 +44,19 @@ def check_progress(progress: object) -> None:
 
 
 @contextmanager
+def progress_bar(*, shown: bool, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
+    """Something to tell how many are done; tqdm is needed only where it is shown."""
+    if not shown:
+        yield lambda _: None
+        return
+    with _tqdm()(total=total, unit=unit) as bar:
+        yield bar.update
+
+
+@contextmanager
 def _bar(max_evaluations: int | None) -> Iterator[Watcher]:
     """A bar that counts evaluations, in a notebook or a terminal."""
-    with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # tqdm warns where a notebook lacks ipywidgets, and works all the same
-        tqdm = require("tqdm.auto", "progress=True", extra="all").tqdm
-    with tqdm(total=max_evaluations, unit=" evaluations", leave=False) as bar:
+    with _tqdm()(total=max_evaluations, unit=" evaluations", leave=False) as bar:
 
         def watcher(told: Progress) -> None:
             bar.set_description(told.phase, refresh=False)
@@ -58,3 +64,11 @@ def _bar(max_evaluations: int | None) -> Iterator[Watcher]:
             bar.update(told.evaluations - bar.n)
 
         yield watcher
+
+
+def _tqdm() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore"
+        )  # tqdm warns where a notebook lacks ipywidgets, and works all the same
+        return require("tqdm.auto", "progress=True", extra="progress").tqdm

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.api import check_count
 from lime_guarantee.region.report import extent, in_presence
 from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.checks import check_count
 from lime_guarantee.views.plots import drawing
 from lime_guarantee.views.plots.overview_painter import RowPainter
 from lime_guarantee.views.plots.scales import (

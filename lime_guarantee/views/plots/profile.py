@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.problem.problem import Agreement, Problem, SameChange, SameClass, SameValue
+from lime_guarantee.problem.agreement import Agreement, SameChange, SameClass, SameValue
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.report import extent, in_presence
 from lime_guarantee.space.domain import FeatureKey, feature_index
 from lime_guarantee.support.arrays import BoolArray, FloatArray

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.api import check_count
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.checks import check_count
 from lime_guarantee.views.plots import drawing
 
 if TYPE_CHECKING:

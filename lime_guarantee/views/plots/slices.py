@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.api import check_count
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.report import in_presence
 from lime_guarantee.space.domain import FeatureKey, feature_index
 from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.checks import check_count
 from lime_guarantee.support.imports import require
 from lime_guarantee.views.plots import drawing
 from lime_guarantee.views.plots.evaluate import ask, cells_of, problem_of
