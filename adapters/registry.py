@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
@@ -74,10 +74,7 @@ def adapters() -> Iterator[type[Adapter]]:
     """All adapters, in the order in which they are tried."""
     yield from _registered
     yield from _ours()
-    for point in entry_points(group=GROUP):
-        found = _loaded(point)
-        if found is not None:
-            yield found
+    yield from _of_other_packages(tuple(sys.path))
 
 
 def adapter_for(explanation: Any) -> type[Adapter]:
@@ -163,6 +160,12 @@ def _ours() -> tuple[type[Adapter], ...]:
         module, _, name = path.partition(".")
         found.append(getattr(import_module(f".{module}", __package__), name))
     return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _of_other_packages(path: tuple[str, ...]) -> tuple[type[Adapter], ...]:  # noqa: ARG001 - where they are found
+    """Those of entry points; finding them reads the metadata of all packages that are installed."""
+    return tuple(filter(None, map(_loaded, entry_points(group=GROUP))))
 
 
 def _loaded(point: Any) -> type[Adapter] | None:

@@ -103,9 +103,9 @@ def true_purity(explained, region, draws=20_000):
         return by_hand(explained, label)(wide)
 
     f, g = model(rows), surrogate(rows)
-    if region.explained.test == "change":
+    if region.explained.agreement == "change":
         return np.mean(np.abs((f - model(instance)) - (g - surrogate(instance))) < tolerance)
-    if region.explained.test == "class":
+    if region.explained.agreement == "class":
         return np.mean(((f >= 0.5) == (g >= 0.5)) | (np.abs(f - g) < tolerance))
     return np.mean(np.abs(f - g) < tolerance)
 
@@ -133,7 +133,7 @@ def test_all_classes_are_compared_where_all_were_explained():
     explained = tabular(FOREST.predict_proba, row=PLAIN[1], explain_options={"labels": (0, 1, 2)})
     region = region_of(explained)
     assert region
-    assert region.explained.test == "class"
+    assert region.explained.agreement == "class"
     np.testing.assert_allclose(region.explained.model_at_instance, explained.explanation.predict_proba)
     rows = region.sample(20_000, random_state=1)
     f = FOREST.predict_proba(rows)
@@ -581,7 +581,7 @@ def test_another_model_than_the_one_explained_is_refused():
 
 def test_another_instance_than_the_one_explained_is_refused():
     explained = explained_variant("not discretised")
-    with pytest.raises(InvalidInputError, match="LIME's own regressor gave"):
+    with pytest.raises(InvalidInputError, match="Pass the row that was explained"):
         region_of(explained, instance=explained.training_data[8])
     discretised = explained_variant("quartile")
     with pytest.raises(InvalidInputError, match="when it was explained"):
@@ -651,7 +651,7 @@ def test_a_region_comes_back_from_json_as_it_was(name):
 
 def test_a_classifier_is_tested_by_its_class_and_a_tenth():
     region = region_of(binary())
-    assert (region.explained.test, region.explained.tolerance) == ("class", 0.1)
+    assert (region.explained.agreement, region.explained.tolerance) == ("class", 0.1)
     assert "faithful: the same class, or the same score within 0.1" in str(region)
     assert true_purity(binary(), region) >= 0.9
 
@@ -660,7 +660,7 @@ def test_a_regression_is_tested_by_its_value_and_a_tenth_of_its_range():
     explained = explained_variant("regression")
     region = region_of(explained)
     values = MLP.predict(explained.neighbourhood)
-    assert region.explained.test == "value"
+    assert region.explained.agreement == "value"
     assert region.explained.tolerance == pytest.approx(0.1 * (values.max() - values.min()))
     assert "faithful: the same value within" in str(region)
     assert region.explained.label is None
@@ -672,7 +672,7 @@ def test_a_region_of_equal_values_is_truly_pure(name):
     gap = region_of(explained, agreement="value").explained.gap
     region = region_of(explained, agreement="value", tolerance=1.5 * gap)
     assert region
-    assert region.explained.test == "value"
+    assert region.explained.agreement == "value"
     assert true_purity(explained, region) >= 0.9
 
 
@@ -790,7 +790,7 @@ def test_the_development_version_keeps_a_value_for_every_label(name):
     assert region_of(explained, agreement="change", label=label) == before
     first = next(iter(right))
     explained.explanation.local_pred = {**right, first: right[first] + 0.01}
-    with pytest.raises(InvalidInputError, match="LIME's own regressor gave"):
+    with pytest.raises(InvalidInputError, match="Pass the row that was explained"):
         region_of(explained, agreement="change", label=label)
 
 

@@ -52,7 +52,7 @@ def test_the_region_is_certified_and_as_pure_as_promised(name):
     rows = region.sample(2_000, random_state=99)
     truth, surrogate = case.told(case.truth(rows)), case.subject.surrogate(rows)
     faithful = np.abs(truth - surrogate) < region.explained.tolerance
-    if region.explained.test == "class":
+    if region.explained.agreement == "class":
         faithful |= (truth >= 0.5) == (surrogate >= 0.5)
     assert faithful.mean() >= 0.9 - 0.02  # three standard errors of a share of 2,000
 
@@ -68,7 +68,7 @@ def test_probabilities_are_judged_by_class_and_everything_else_by_value(name):
     explained = case.subject.explained
     answers = case.told(case.truth(case.draws(100)))
     probabilities = bool(np.all((answers >= 0) & (answers <= 1)))
-    assert explained.test == ("class" if probabilities else "value")
+    assert explained.agreement == ("class" if probabilities else "value")
     if probabilities:
         assert explained.tolerance == 0.1
 
@@ -78,7 +78,7 @@ def test_a_regression_between_0_and_1_is_no_classifier():
 
     shares = RandomForestRegressor(10, random_state=0).fit(X, STEPS / 3)
     explanation = theirs(wrap(shap.TreeExplainer(shares, BACKGROUND), training_data=X), X[:2])
-    assert explanation[0].guarantee_region(**QUICK).explained.test == "value"
+    assert explanation[0].guarantee_region(**QUICK).explained.agreement == "value"
 
 
 def test_values_follow_the_row_and_the_output():

@@ -168,8 +168,8 @@ def test_log_odds_are_compared_as_probabilities():
     assert probability.surrogate(rows) == pytest.approx(expit(raw.surrogate(rows)))
     truth = fitted("boosting class").predict_proba(rows)[:, 1]
     assert probability.model(rows) == pytest.approx(truth)
-    assert (probability.explained.test, probability.explained.tolerance) == ("class", 0.1)
-    assert raw.explained.test == "value"
+    assert (probability.explained.agreement, probability.explained.tolerance) == ("class", 0.1)
+    assert raw.explained.agreement == "value"
 
 
 COALITIONS = [
