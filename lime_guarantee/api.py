@@ -9,23 +9,21 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.engine.category_order import order_categories
-from lime_guarantee.engine.certify.certifier import (
-    TESTS,
-    Certificate,
-    Certifier,
-    CertifierName,
-    ErrorBudget,
-    Shape,
-    shapes_of,
-)
+from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.certificate import Certificate, CertifierName
+from lime_guarantee.engine.certify.certifier import Certifier
+from lime_guarantee.engine.certify.decisions import TESTS
+from lime_guarantee.engine.certify.proposal import Shape, shapes_of
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Effort, Search, Task
-from lime_guarantee.engine.search.baselines import Ball, Greedy, Radial
 from lime_guarantee.engine.search.divide import Divide
+from lime_guarantee.engine.search.greedy import Greedy
+from lime_guarantee.engine.search.radial import Radial
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion, Status
+from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import FloatArray

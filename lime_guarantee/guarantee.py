@@ -12,7 +12,7 @@ import numpy as np
 from lime_guarantee.adapters import find_adapter
 from lime_guarantee.adapters.request import Request, Subject
 from lime_guarantee.api import check_count, find_region
-from lime_guarantee.engine.certify.certifier import CertifierName
+from lime_guarantee.engine.certify.certificate import CertifierName
 from lime_guarantee.engine.search.base import Effort, Search
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.region.region import GuaranteeRegion

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from lime_guarantee.engine.certify import bounds
-from lime_guarantee.engine.certify.certifier import ErrorBudget, draws_to_accept
+from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.decisions import draws_to_accept
 
 
 def test_series_bound_is_above_every_partial_sum_and_close():

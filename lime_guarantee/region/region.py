@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Certificate, Shape
-from lime_guarantee.engine.search.baselines import Ball
+from lime_guarantee.engine.certify.certificate import Certificate
+from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.explained import Explained
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.report import describe
+from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain, FeatureKey
 from lime_guarantee.space.tables import from_json, plain, to_json

@@ -23,7 +23,9 @@ from typing import ClassVar
 import numpy as np
 
 from lime_guarantee.engine.certify.bounds import attempt_level
-from lime_guarantee.engine.certify.certifier import Attempt, Proposal, draws_to_accept
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.decisions import draws_to_accept
+from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.consistent_box import ConsistentBox
 from lime_guarantee.engine.search.face_balancing import (

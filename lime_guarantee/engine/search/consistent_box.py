@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Attempt
+from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.kernels.consistent_box import densities, largest_box
 from lime_guarantee.engine.kernels.max_box import expand_box, points_inside
 from lime_guarantee.engine.search.base import Effort, Task

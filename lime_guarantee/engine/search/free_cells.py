@@ -24,7 +24,8 @@ import numpy as np
 from scipy import optimize, special
 
 from lime_guarantee.engine.certify.bounds import attempt_level
-from lime_guarantee.engine.certify.certifier import Attempt, draws_to_accept
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray

@@ -1,0 +1,32 @@
+"""The error budget of a region: how often, and at what level, it may be tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lime_guarantee.engine.certify import bounds
+
+
+class ErrorBudget:
+    """What may be spent on wrong decisions: made once for a region, passed down, never restarted.
+
+    To go on where an earlier run stopped, `attempts` says how many were made; they stay spent.
+    """
+
+    def __init__(self, confidence: float, attempts: int = 0) -> None:
+        self.confidence = confidence
+        self.attempts = attempts
+        self.spent = sum(bounds.attempt_level(i, confidence) for i in range(1, attempts + 1))
+
+    def next_level(self) -> float:
+        """The error level of the next attempt, which is spent by asking for it."""
+        self.attempts += 1
+        level = bounds.attempt_level(self.attempts, self.confidence)
+        self.spent += level
+        return level
+
+    def __copy__(self) -> ErrorBudget:
+        raise TypeError("an error budget cannot be copied: it would be spent twice")
+
+    def __deepcopy__(self, memo: Any) -> ErrorBudget:
+        return self.__copy__()
