@@ -55,7 +55,7 @@ def test_balanced_keeps_the_promise(name, certifier):
 @pytest.mark.parametrize("name", ["disc", "l1 ball", "stripes", "two boxes", "cells"])
 def test_the_optimist_keeps_the_promise(name, certifier, monkeypatch):
     """One that hopes for boxes that fail twice as often as they may; at this purity there would be none."""
-    monkeypatch.setattr(balanced, "RARE", 1.0)
+    monkeypatch.setattr(balanced, "MOST_FAILING_FOR_CONSISTENT_BOX", 1.0)
     monkeypatch.setattr(optimist, "AIM", 2.0)
     proposed = []
     nested = optimist.ConsistentBox.nested
