@@ -99,7 +99,7 @@ def test_a_certifier_that_reuses_the_points_of_the_search_is_caught(monkeypatch)
         points = np.concatenate([p for p, _ in seen if p.shape[1] == shape.lower.size])
         faithful = np.concatenate([a for p, a in seen if p.shape[1] == shape.lower.size])
         inside = shape.contains(points)
-        evidence._batches.append((points[inside], faithful[inside]))
+        evidence.batches.append((points[inside], faithful[inside]))
         return Verdict(0, level, PURITY) if faithful[inside].all() else None
 
     monkeypatch.setattr(Oracle, "evaluate", remembering)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from lime_guarantee import Domain, InvalidInputError, find_region
+from lime_guarantee.engine.batches import joined
 from lime_guarantee.engine.certify import decisions
 from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certifier import Certifier
@@ -81,7 +82,7 @@ def test_a_draw_counts_for_its_box_and_the_smaller_ones_alone():
     assert evidence.drawn == [10_000, 1_000, 0]
     assert evidence.draws[0] == 10_000
     assert evidence.draws[2] - before == pytest.approx(100, abs=50)
-    points, faithful = evidence.all_drawn()
+    points, faithful = joined(evidence.batches)
     assert np.all(points[10_000:] <= 0.1)
     assert np.array_equal(faithful, points[:, 0] < 0.5)
 

@@ -11,6 +11,9 @@ from scipy import special
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
+MOST_DRAWN_AT_ONCE = 2**17
+"""The most points of a full ball in one array, of which those in the domain are kept."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ball:
@@ -56,7 +59,7 @@ class Ball:
         kept: list[FloatArray] = []
         missing = count
         while missing > 0:
-            offsets = sample_ball(rng, 2 * count, self.axes.size) * self.radius
+            offsets = sample_ball(rng, min(2 * count, MOST_DRAWN_AT_ONCE), self.axes.size) * self.radius
             points = self.instance[self.axes] + offsets
             points = points[within_axes(points, self.domain, self.axes)][:missing]
             kept.append(points)

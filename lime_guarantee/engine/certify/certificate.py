@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
+import numpy as np
+
+from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
@@ -47,16 +51,15 @@ class Attempt:
 
     Parameters
     ----------
-    points, faithful : arrays
-        What was drawn, in the order in which it was drawn.
+    batches : tuple of pairs of arrays
+        What was drawn, in the order in which it was drawn; a long test draws too much to copy it unasked.
     drawn : tuple of int
         How many of the points were drawn in each of the nested shapes, the largest one's first.
     shape, certificate
         The shape that was accepted, and why; None if there is none.
     """
 
-    points: FloatArray
-    faithful: BoolArray
+    batches: tuple[Batch, ...]
     drawn: tuple[int, ...]
     shape: Shape | None
     certificate: Certificate | None
@@ -66,7 +69,21 @@ class Attempt:
         """Whether the proposal was accepted."""
         return self.certificate is not None
 
+    @cached_property
+    def _joined(self) -> Batch:
+        return joined(self.batches)
+
+    @property
+    def points(self) -> FloatArray:
+        """All points that were drawn."""
+        return self._joined[0]
+
+    @property
+    def faithful(self) -> BoolArray:
+        """Which of the points are faithful."""
+        return self._joined[1]
+
     @property
     def failures(self) -> FloatArray:
         """The points that were not faithful."""
-        return self.points[~self.faithful]
+        return np.concatenate([points[~faithful] for points, faithful in self.batches])

@@ -15,7 +15,7 @@ from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certificate import Attempt, Certificate, CertifierName
 from lime_guarantee.engine.certify.decisions import TESTS, Evidence
 from lime_guarantee.engine.certify.proposal import Proposal, shapes_of
-from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +33,9 @@ class Certifier:
         shapes = shapes_of(proposal)
         evidence = Evidence(self.oracle, self.rng, shapes)
         verdict = TESTS[self.name](evidence, self.purity, self.budget.next_level())
-        points, faithful = evidence.all_drawn()
         shape = certificate = None
         if verdict is not None:
-            self.oracle.reask(points, faithful)
+            self.oracle.reask(*evidence.spread(REASKED_ROWS))
             shape = shapes[verdict.place]
             certificate = Certificate(
                 certifier=self.name,
@@ -48,4 +47,4 @@ class Certifier:
                 failures=evidence.failures[verdict.place],
                 purity_lower_bound=max(self.purity, verdict.lower_bound),
             )
-        return Attempt(points, faithful, tuple(evidence.drawn), shape, certificate)
+        return Attempt(tuple(evidence.batches), tuple(evidence.drawn), shape, certificate)

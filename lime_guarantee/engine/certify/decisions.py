@@ -12,10 +12,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from lime_guarantee.engine.batches import Batch, rows_at
 from lime_guarantee.engine.certify import bounds
 from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
-from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 LONGEST_WITHOUT_EARLY_LOOK = 2_000
 """The most draws that a test of one shape makes without an early look at the failures."""
@@ -47,26 +47,24 @@ class Evidence:
         self.drawn = [0] * len(shapes)
         self.draws = [0] * len(shapes)
         self.failures = [0] * len(shapes)
-        self._batches: list[tuple[FloatArray, BoolArray]] = []
+        self.batches: list[Batch] = []
 
     def draw(self, place: int, count: int) -> None:
         """Draw in one of the shapes; larger ones learn nothing from it."""
         self.oracle.check_limit(count)
         points = self.shapes[place].sample(self.rng, count)
         faithful = self.oracle.evaluate(points)
-        self._batches.append((points, faithful))
+        self.batches.append((points, faithful))
         self.drawn[place] += count
         for i in range(place, len(self.shapes)):
             inside = self.shapes[i].contains(points) if i > place else np.ones(count, dtype=np.bool_)
             self.draws[i] += int(inside.sum())
             self.failures[i] += int(np.sum(inside & ~faithful))
 
-    def all_drawn(self) -> tuple[FloatArray, BoolArray]:
-        """All points, and which of them are faithful."""
-        return (
-            np.concatenate([points for points, _ in self._batches]),
-            np.concatenate([faithful for _, faithful in self._batches]),
-        )
+    def spread(self, count: int) -> Batch:
+        """Points spread evenly over all that was drawn, at most so many."""
+        drawn = sum(len(points) for points, _ in self.batches)
+        return rows_at(self.batches, np.linspace(0, drawn - 1, min(drawn, count)).astype(np.int64))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from lime_guarantee.engine.batches import Batch, rows_at
 from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.decisions import draws_to_accept
@@ -40,7 +41,7 @@ from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_bin
 from lime_guarantee.engine.search.max_box import MaxBoxProblem
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,6 @@ MOST_RESTARTS, LOSS_BEFORE_RESTART = 1, 6.0
 
 MOST_ATTEMPTS = 40
 """The most proposals of one kind."""
-
-Batch = tuple[FloatArray, BoolArray]
 
 
 @dataclass(frozen=True)
@@ -327,18 +326,19 @@ class _Run:
 
     def _maximum_box(self) -> MaxBoxProblem:
         """The maximum box among all draws: in few dimensions it is often the larger one."""
-        points = np.concatenate([drawn for drawn, _ in self.seen])
         faithful = np.concatenate([good for _, good in self.seen])
+        positives, negatives = np.flatnonzero(faithful), np.flatnonzero(~faithful)
+        some = self.task.rng.permutation(positives.size)[:POLISH_POSITIVES]
         domain = self.task.domain
         problem = MaxBoxProblem(
             self.task.instance,
-            self.task.rng.permutation(points[faithful])[:POLISH_POSITIVES],
+            rows_at(self.seen, positives[some])[0],
             domain.lower,
             domain.upper,
             domain.unit,
             POLISH_NODES,
         )
-        problem.add_negatives(points[~faithful][-POLISH_NEGATIVES:])
+        problem.add_negatives(rows_at(self.seen, negatives[-POLISH_NEGATIVES:])[0])
         return problem
 
     def _screen(self, polish: MaxBoxProblem) -> None:
