@@ -13,6 +13,7 @@ from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certificate import Certificate, CertifierName
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.certify.decisions import TESTS
+from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.engine.certify.proposal import Shape, shapes_of
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.search.balanced import Balanced
@@ -84,7 +85,8 @@ def find_region(
         With the same integer, the same region, bit for bit.
     max_evaluations : int, optional
         The number of rows never to be passed. The balanced search certifies the best box it has before it
-        comes to that. If no box is certified by then, the region says so.
+        comes to that. If no box is certified by then, the region says so. A limit with which nothing could
+        be certified, even if nothing failed, is refused before anything is asked.
     progress : bool or callable, optional
         True shows a bar (tqdm). A callable is told a `Progress` whenever there is something to tell.
     batch_rows : int
@@ -118,6 +120,7 @@ def find_region(
     check_progress(progress)
     if certifier not in TESTS:
         raise InvalidInputError(f"certifier: one of {sorted(TESTS)} is required; got {certifier!r}.")
+    check_limit_allows_certificate(max_evaluations, purity, confidence, certifier)
     if not isinstance(domain, Domain):
         raise InvalidInputError(
             f"domain: a Domain is required; got {type(domain).__name__}. "

@@ -166,7 +166,7 @@ def test_a_test_too_short_for_a_look_goes_without():
 
 
 def test_with_few_evaluations_left_no_more_are_made():
-    for limit in range(40, 400, 20):
+    for limit in range(100, 400, 20):
         region = find_region(
             lambda X: X[:, 0] < 0.55,
             [0.3],
