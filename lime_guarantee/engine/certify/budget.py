@@ -16,14 +16,11 @@ class ErrorBudget:
     def __init__(self, confidence: float, attempts: int = 0) -> None:
         self.confidence = confidence
         self.attempts = attempts
-        self.spent = sum(bounds.attempt_level(i, confidence) for i in range(1, attempts + 1))
 
     def next_level(self) -> float:
         """The error level of the next attempt, which is spent by asking for it."""
         self.attempts += 1
-        level = bounds.attempt_level(self.attempts, self.confidence)
-        self.spent += level
-        return level
+        return bounds.attempt_level(self.attempts, self.confidence)
 
     def __copy__(self) -> ErrorBudget:
         raise TypeError("an error budget cannot be copied: it would be spent twice")
