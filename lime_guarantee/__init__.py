@@ -15,10 +15,11 @@ from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
-from lime_guarantee.engine.certify.certifier import Certificate
+from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
-from lime_guarantee.engine.search.baselines import Greedy, Radial
 from lime_guarantee.engine.search.divide import Divide
+from lime_guarantee.engine.search.greedy import Greedy
+from lime_guarantee.engine.search.radial import Radial
 from lime_guarantee.errors import (
     GuaranteeError,
     GuaranteeWarning,

@@ -8,7 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 
 from lime_guarantee.adapters.registry import adapter_for
-from lime_guarantee.engine.certify.certifier import Certifier, ErrorBudget
+from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.certifier import Certifier
+from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import Found, search_and_certify
 from lime_guarantee.errors import InvalidInputError
@@ -205,6 +207,7 @@ def _find(
     if problem is not None:
         limit = problem.rows_within(limit)
         batch_rows = batch_rows or problem.batch_rows
+    check_limit_allows_certificate(limit, settings.purity, settings.confidence, settings.certifier)
     search_rng, certify_rng = settings.random_streams()
     row = domain.row(instance)
     domain, widened = domain.including(row)

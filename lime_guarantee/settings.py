@@ -10,7 +10,8 @@ from typing import Any, TypedDict, TypeVar
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import TESTS, CertifierName
+from lime_guarantee.engine.certify.certificate import CertifierName
+from lime_guarantee.engine.certify.decisions import TESTS
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Effort, Proposals, Search, Task
 from lime_guarantee.engine.search.catalogue import SEARCHES
@@ -51,7 +52,8 @@ class Settings:
         How boxes are tested. "zero-failure" is the paper's test, which a single failure sinks.
     max_evaluations : int, optional
         The number of rows never to be passed. The balanced search certifies the best box it has before it
-        comes to that. If no box is certified by then, the region says so.
+        comes to that. If no box is certified by then, the region says so. A limit with which nothing could
+        be certified, even if nothing failed, is refused before anything is asked.
     batch_rows : int, optional
         The most rows that the model is asked at once; by default 10,000, or what an adapter finds fitting.
     random_state : int, Generator or None

@@ -173,7 +173,7 @@ def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
 
 
 def test_with_too_few_evaluations_the_region_says_so():
-    region = find(l1_ball, np.full(10, 0.1), TEN, max_evaluations=300)
+    region = find(l1_ball, np.full(10, 0.1), TEN, max_evaluations=750)
     assert region.status == "uncertified"
     assert not region
 

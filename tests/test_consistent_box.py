@@ -232,7 +232,7 @@ def test_it_costs_half_of_what_steering_does_and_finds_no_less(monkeypatch):
         return np.mean([(r.log10_volume, r.evaluations) for r in regions], axis=0)
 
     volume, evaluations = measured()
-    monkeypatch.setattr(balanced, "RARE", 0.0)
+    monkeypatch.setattr(balanced, "MOST_FAILING_FOR_CONSISTENT_BOX", 0.0)
     steered_volume, steered_evaluations = measured()
     assert evaluations < 0.5 * steered_evaluations
     assert volume > steered_volume - 0.01

@@ -17,9 +17,11 @@ from lime_guarantee import (
     Radial,
     find_region,
 )
+from lime_guarantee.engine.certify.limit import fewest_evaluations
 from lime_guarantee.space.box import Box
 
 SQUARE = Domain.from_bounds([-2, -2], [2, 2])
+FEWEST = fewest_evaluations(0.9, 0.99)
 SEARCHES = [Balanced(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
 
 
@@ -104,12 +106,35 @@ def test_a_limit_on_evaluations_is_never_passed():
         asked += len(X)
         return in_unit_square(X)
 
-    for limit in (1, 2, 50, 300, 3_000):
+    for limit in (FEWEST, FEWEST + 1, 150, 300, 3_000):
         asked = 0
         region = find(counting, max_evaluations=limit)
         assert asked == region.evaluations <= limit
         assert region.status == ("certified" if limit == 3_000 else "uncertified")
-    assert "evaluations came before" in find(max_evaluations=50).reason
+    assert "evaluations came before" in find(max_evaluations=150).reason
+
+
+@pytest.mark.parametrize("purity", [0.05, 0.5, 0.9, 0.99, 0.9995])
+@pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
+@pytest.mark.parametrize("search", [Balanced(), Greedy()], ids=lambda s: s.name)
+def test_the_fewest_evaluations_are_just_enough_where_nothing_fails(search, certifier, purity):
+    options = {"search": search, "certifier": certifier, "purity": purity}
+    fewest = fewest_evaluations(purity, 0.99, certifier)
+    region = find(lambda X: np.ones(len(X), dtype=bool), **options, max_evaluations=fewest)
+    assert region
+    assert region.evaluations == fewest
+    with pytest.raises(
+        InvalidInputError, match=rf"^max_evaluations: at least {fewest} .* got {fewest - 1}\."
+    ):
+        find(lambda X: np.ones(len(X), dtype=bool), **options, max_evaluations=fewest - 1)
+
+
+@pytest.mark.parametrize("limit", [1, 50, 2_000_000])
+def test_a_limit_that_allows_no_certificate_is_refused_before_anything_is_asked(limit):
+    asked = []
+    with pytest.raises(InvalidInputError, match=rf"purity=0\.999999 .*got {limit}\. .* or .* lower purity"):
+        find(lambda X: asked.append(len(X)), purity=0.999999, max_evaluations=limit)
+    assert asked == []
 
 
 def test_a_limit_that_comes_after_a_certified_box_returns_that_box():
@@ -226,13 +251,14 @@ def test_nothing_is_drawn_that_may_not_be_asked():
         name = "forbidden"
 
         def propose(self, task):
+            task.oracle.evaluate(task.domain.sample(task.rng, 40))  # what is left is too little to certify
             yield Untouchable(task.instance, task.instance, task.domain.unit)
 
     class Untouchable(Box):
         def sample(self, rng, count):
             raise AssertionError("points were drawn")
 
-    assert find(search=Forbidden(), max_evaluations=20).status == "uncertified"
+    assert find(search=Forbidden(), max_evaluations=FEWEST).status == "uncertified"
 
 
 def test_progress_is_told_of_every_proposal():

@@ -6,7 +6,8 @@ from problems import PROBLEMS
 from scipy import stats
 
 from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
-from lime_guarantee.engine.certify import certifier as certify
+from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.decisions import TESTS, Evidence, Verdict
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.search import balanced
 from lime_guarantee.engine.search import consistent_box as optimist
@@ -54,7 +55,7 @@ def test_balanced_keeps_the_promise(name, certifier):
 @pytest.mark.parametrize("name", ["disc", "l1 ball", "stripes", "two boxes", "cells"])
 def test_the_optimist_keeps_the_promise(name, certifier, monkeypatch):
     """One that hopes for boxes that fail twice as often as they may; at this purity there would be none."""
-    monkeypatch.setattr(balanced, "RARE", 1.0)
+    monkeypatch.setattr(balanced, "MOST_FAILING_FOR_CONSISTENT_BOX", 1.0)
     monkeypatch.setattr(optimist, "AIM", 2.0)
     proposed = []
     nested = optimist.ConsistentBox.nested
@@ -93,16 +94,16 @@ def test_a_certifier_that_reuses_the_points_of_the_search_is_caught(monkeypatch)
         seen.append((points, answer))
         return answer
 
-    def reusing_test(evidence, level):
+    def reusing_test(evidence, purity, level):
         (shape,) = evidence.shapes
         points = np.concatenate([p for p, _ in seen if p.shape[1] == shape.lower.size])
         faithful = np.concatenate([a for p, a in seen if p.shape[1] == shape.lower.size])
         inside = shape.contains(points)
-        evidence._batches.append((points[inside], faithful[inside]))
-        return certify.Verdict(0, level, PURITY) if faithful[inside].all() else None
+        evidence.batches.append((points[inside], faithful[inside]))
+        return Verdict(0, level, PURITY) if faithful[inside].all() else None
 
     monkeypatch.setattr(Oracle, "evaluate", remembering)
-    monkeypatch.setitem(certify.TESTS, "anytime", reusing_test)
+    monkeypatch.setitem(TESTS, "anytime", reusing_test)
     purities = []
     for run in range(FEWEST):
         seen.clear()
@@ -134,7 +135,7 @@ def test_asking_again_and_again_does_not_wear_the_certifier_down():
 
 
 def test_a_budget_that_restarts_is_caught(monkeypatch):
-    monkeypatch.setattr(certify.ErrorBudget, "next_level", lambda budget: 1 - budget.confidence)
+    monkeypatch.setattr(ErrorBudget, "next_level", lambda budget: 1 - budget.confidence)
     assert share_fooled() > stats.binom.ppf(0.999, FEWEST, 1 - CONFIDENCE) / FEWEST
 
 
@@ -145,9 +146,8 @@ def accepted_share(name, level, runs=2_000):
     accepted = 0
     for child in np.random.SeedSequence(7).spawn(runs):
         oracle = Oracle(lambda X: X[:, 0] < PURITY, domain)
-        budget = certify.ErrorBudget(CONFIDENCE)
-        certifier = certify.Certifier(oracle, PURITY, budget, np.random.default_rng(child), name)
-        accepted += certify.TESTS[name](certify.Evidence(certifier, (box,)), level) is not None
+        evidence = Evidence(oracle, np.random.default_rng(child), (box,))
+        accepted += TESTS[name](evidence, PURITY, level) is not None
     return accepted / runs, stats.binom.ppf(0.999, runs, level) / runs
 
 

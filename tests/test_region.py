@@ -36,7 +36,7 @@ def region(request):
     if request.param == "ball":
         return find("disc", search=Radial(steps=8))
     if request.param == "limited":
-        return find("disc", max_evaluations=10)
+        return find("disc", max_evaluations=100)
     return find(request.param)
 
 
@@ -141,7 +141,7 @@ def test_the_report_gives_the_answer_first():
     )
     assert any("colour" in line and "blue" in line for line in lines)
     assert f"{region.certificate.draws:,} fresh draws" in str(region)
-    assert "Uncertified: the limit on evaluations" in str(find("disc", max_evaluations=10))
+    assert "Uncertified: the limit on evaluations" in str(find("disc", max_evaluations=100))
 
 
 def test_a_report_never_says_more_than_is_certified():

@@ -27,7 +27,7 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
 from lime_guarantee.space.tables import as_table, is_frame, plain
-from lime_guarantee.support.progress import progress_bar
+from lime_guarantee.support.progress import counting
 from lime_guarantee.version import __version__
 
 
@@ -177,15 +177,15 @@ def audit(
     about = {key: plain(value) for key, value in about.items()}
     seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
-    with keeping as kept, progress_bar(shown=progress, total=len(rows), unit=" explanations") as bar:
+    with keeping as kept, counting(progress, len(rows), " explanations") as advance:
         records = {} if kept is None else dict(kept.records)
-        bar(len(records))
+        advance(len(records))
         tasks = [(i, rows[i], seeds[i]) for i in range(len(rows)) if i not in records]
         for record in work_done(work, tasks, n_jobs, timeout):
             records[record.index] = record
             if kept is not None:
                 kept.add(record)
-            bar(1)
+            advance(1)
     return AuditReport(tuple(records[i] for i in range(len(rows))), about)
 
 

@@ -8,8 +8,8 @@ from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import FloatArray
 
-SCALE_COUNT = 4
-DRAWS_PER_SCALE = 4
+SCALE_COUNT, DRAWS_PER_SCALE = 4, 4
+"""The number of scales at which points around the instance are drawn, and of points at each."""
 
 
 def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Generator) -> Domain:

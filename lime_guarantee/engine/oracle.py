@@ -19,7 +19,10 @@ from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 BATCH_ROWS = 10_000
+"""The most rows in one call of the model, unless the caller says otherwise."""
+
 REASKED_ROWS = 32
+"""The most rows that are asked a second time in one check."""
 
 
 @dataclass

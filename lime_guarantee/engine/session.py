@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lime_guarantee.engine.category_order import order_categories
-from lime_guarantee.engine.certify.certifier import Certificate, Certifier, Shape, shapes_of
+from lime_guarantee.engine.certify.certificate import Certificate
+from lime_guarantee.engine.certify.certifier import Certifier
+from lime_guarantee.engine.certify.proposal import Shape, shapes_of
 from lime_guarantee.engine.search.base import Search, Task
-from lime_guarantee.engine.search.baselines import Ball
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
+from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import FloatArray

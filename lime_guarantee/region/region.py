@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Certificate, Shape
+from lime_guarantee.engine.certify.certificate import Certificate
+from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.oracle import Oracle
-from lime_guarantee.engine.search.baselines import Ball
 from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.report import describe
 from lime_guarantee.settings import Settings
+from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain, FeatureKey
 from lime_guarantee.space.tables import from_json, plain, to_json

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Certifier, ErrorBudget
+from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.space.box import Box

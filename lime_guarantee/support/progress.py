@@ -1,10 +1,10 @@
-"""Telling how a search is getting on."""
+"""Telling how far long work has come: a bar, the caller's own function, or nobody."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,38 +25,38 @@ class Progress:
 Watcher = Callable[[Progress], None]
 
 
-@contextmanager
-def watching(progress: bool | Watcher | None, max_evaluations: int | None) -> Iterator[Watcher]:
-    """Something to tell progress to: nothing, the caller's own function, or a bar."""
-    if progress is None or progress is False:
-        yield lambda _: None
-    elif progress is True:
-        with _bar(max_evaluations) as watcher:
-            yield watcher
-    else:
-        yield progress
-
-
 def check_progress(progress: object) -> None:
     """Refuse what is neither a switch nor a callable."""
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidInputError(f"progress: True, False, None or a callable is required; got {progress!r}.")
 
 
-@contextmanager
-def progress_bar(*, shown: bool, total: int | None, unit: str) -> Iterator[Callable[[int], object]]:
-    """Something to tell how many are done; tqdm is needed only where it is shown."""
-    if not shown:
-        yield lambda _: None
-        return
-    with _tqdm()(total=total, unit=unit) as bar:
-        yield bar.update
+def watching(progress: bool | Watcher | None, max_evaluations: int | None) -> AbstractContextManager[Watcher]:
+    """Something to tell progress to: nobody, the caller's own function, or a bar."""
+    if progress is True:
+        return _watching_bar(max_evaluations)
+    return nullcontext(progress if callable(progress) else _ignore)
+
+
+def counting(progress: bool, total: int, unit: str) -> AbstractContextManager[Callable[[int], object]]:
+    """Something to tell how many more are done: a bar, or nobody; only the bar needs tqdm.
+
+    Examples
+    --------
+    >>> with counting(False, total=2, unit=" explanations") as advance:
+    ...     advance(1)
+    """
+    return _counting_bar(total, unit) if progress else nullcontext(_ignore)
+
+
+def _ignore(_: object) -> None:
+    """Nobody wants to know."""
 
 
 @contextmanager
-def _bar(max_evaluations: int | None) -> Iterator[Watcher]:
-    """A bar that counts evaluations, in a notebook or a terminal."""
-    with _tqdm()(total=max_evaluations, unit=" evaluations", leave=False) as bar:
+def _watching_bar(max_evaluations: int | None) -> Iterator[Watcher]:
+    """A bar that counts evaluations."""
+    with _bar(total=max_evaluations, unit=" evaluations", leave=False) as bar:
 
         def watcher(told: Progress) -> None:
             bar.set_description(told.phase, refresh=False)
@@ -66,9 +66,16 @@ def _bar(max_evaluations: int | None) -> Iterator[Watcher]:
         yield watcher
 
 
-def _tqdm() -> Any:
+@contextmanager
+def _counting_bar(total: int, unit: str) -> Iterator[Callable[[int], object]]:
+    with _bar(total=total, unit=unit) as bar:
+        yield bar.update
+
+
+def _bar(**options: Any) -> Any:
+    """A bar of tqdm, in a notebook or a terminal."""
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # tqdm warns where a notebook lacks ipywidgets, and works all the same
-        return require("tqdm.auto", "progress=True", extra="progress").tqdm
+        # tqdm warns where a notebook lacks ipywidgets, and works all the same.
+        warnings.simplefilter("ignore")
+        tqdm = require("tqdm.auto", "progress=True", extra="progress").tqdm
+    return tqdm(**options)

@@ -77,18 +77,15 @@ def best_cut(
             if side < dims:
                 gap = -gap
             if gap > 0.0:
-                j = beyond  # insertion, the outermost first
-                while j > 0 and gaps[j - 1] < gap:
-                    gaps[j] = gaps[j - 1]
-                    j -= 1
-                gaps[j] = gap
+                gaps[beyond] = gap
                 beyond += 1
+        outermost = np.sort(gaps[:beyond])[::-1]
         width = extent[d] + extent[dims + d] + unit[d]
         for k in range(3, beyond + 1):
-            inner = gaps[k] if k < beyond else 0.0
-            if inner == gaps[k - 1]:
+            outer, inner = outermost[k - 1], outermost[k] if k < beyond else 0.0
+            if inner == outer:
                 continue
-            moved = gaps[k - 1] - (0.5 if unit[d] > 0.0 else 0.3 * (gaps[k - 1] - inner))
+            moved = outer - (0.5 if unit[d] > 0.0 else 0.3 * (outer - inner))
             kept_width = width - (extent[side] - moved)
             removed = (k - caution * np.sqrt(k)) / (count + 1.0)
             if kept_width <= 0.0 or removed < least:

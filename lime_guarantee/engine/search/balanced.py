@@ -22,8 +22,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from lime_guarantee.engine.batches import Batch, rows_at
 from lime_guarantee.engine.certify.bounds import attempt_level
-from lime_guarantee.engine.certify.certifier import Attempt, Proposal, draws_to_accept
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.decisions import draws_to_accept
+from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.consistent_box import ConsistentBox
 from lime_guarantee.engine.search.face_balancing import (
@@ -38,7 +41,7 @@ from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_bin
 from lime_guarantee.engine.search.max_box import MaxBoxProblem
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.arrays import FloatArray
 
 
 @dataclass(frozen=True)
@@ -74,34 +77,36 @@ ROOM_FOR_CELLS, BACKGROUND_DRAWS = 0.5, 100
 FEW_DIMENSIONS = 5
 """Up to so many features, the draws cover the box well enough for a maximum box among them."""
 
-RARE = 0.02
-"""With so few features the search begins as an `ConsistentBox`, if no more than this may fail: else there is
-more to be had from what may."""
+MOST_FAILING_FOR_CONSISTENT_BOX = 0.02
+"""The largest 1 - purity at which a search in so few features begins with a `ConsistentBox`."""
 
-ROUNDS, ROUNDS_AN_AXIS, HOPES = 16, 4, 8
-"""The rounds that an optimist has to settle, and how often it may propose."""
+SETTLING_ROUNDS, SETTLING_ROUNDS_PER_AXIS = 16, 4
+"""The most rounds that a `ConsistentBox` has to settle: so many, and so many more for each axis."""
+
+MOST_NESTED_PROPOSALS = 8
+"""The most times that it may propose."""
 
 POLISH_POSITIVES, POLISH_NEGATIVES, POLISH_NODES = 300, 1_000, 200
+"""The most points of either kind that a maximum box starts from, and the most nodes searched for it."""
 
-BETTER = 0.01
-"""A maximum box must be larger by this much, in log volume."""
+LEAST_GAIN_OF_MAXIMUM_BOX = 0.01
+"""The least log volume by which a maximum box must be larger than the balanced one."""
 
-SCREEN, CLEAN = 10, 1.5
-"""Draws that a maximum box is tried on at most, and clean ones that will do, in units of 1 / (1 - purity)."""
+MOST_SCREENING_DRAWS, CLEAN_SCREENING_DRAWS = 10, 1.5
+"""The most draws to try a maximum box on, and how many without a failure will do, times 1 / (1 - purity)."""
 
-FINAL, FINAL_FEW, STEPS = 3.0, 1.0, 3
-"""Draws, in units of 1 / aim, to draw a box in before it is proposed (fewer if a maximum box is tried, too),
-and the steps this takes."""
+DRAWING_IN_DRAWS, DRAWING_IN_DRAWS_IF_FEW, DRAWING_IN_STEPS = 3.0, 1.0, 3
+"""The fewest draws, times 1 / aim, to draw a box in before it is proposed; fewer do in few dimensions, where
+a maximum box is tried, too. And the number of steps this takes."""
 
-LESS = 0.6
-"""After a rejection the aim is lowered by this factor."""
+AIM_AFTER_REJECTION = 0.6
+"""The aim after a rejection, as a fraction of the aim before."""
 
-RESTARTS, DWINDLED = 1, 6.0
-"""How often the search starts again, more calmly, when its box has lost this much of its log volume."""
+MOST_RESTARTS, LOSS_BEFORE_RESTART = 1, 6.0
+"""The most times that the search starts again, more calmly, and the log volume that its box has lost then."""
 
 MOST_ATTEMPTS = 40
-
-Batch = tuple[FloatArray, BoolArray]
+"""The most proposals of one kind."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ class _Run:
         scaling = SCALES.size * SCALE_DRAWS
         if self._affords(2 * self.dims * SWEEP.size + scaling + 100, certificates=1.0):
             steering.sweep()
-        if self.few and self.allowed <= RARE and (yield from self._hope()):
+        if self.few and self.allowed <= MOST_FAILING_FOR_CONSISTENT_BOX and (yield from self._hope()):
             return
         self._leave_reserve(scaling, certificates=1.0)
         whole = bool(np.all(steering.extent >= steering.edge))
@@ -176,14 +181,14 @@ class _Run:
             steering.sweep_in_context()
         start = steering.extent.copy()
         rivals = [steering.restarted(start)]  # even the start may be the largest, if all others dwindle
-        for calm in range(RESTARTS + 1):
+        for calm in range(MOST_RESTARTS + 1):
             if calm:
                 self.steering = steering.restarted(start)
             self._balance(0.5**calm)
-            least = self.steering.box().log_volume - DWINDLED - 0.03 * self.dims
+            least = self.steering.box().log_volume - LOSS_BEFORE_RESTART - 0.03 * self.dims
             self._draw_in()
             rivals.append(self.steering)
-            if (yield from self._certify(rivals, least if calm < RESTARTS else -np.inf)):
+            if (yield from self._certify(rivals, least if calm < MOST_RESTARTS else -np.inf)):
                 return
 
     def _hope(self) -> Generator[Proposal, Attempt, bool]:
@@ -197,10 +202,10 @@ class _Run:
 
         optimist = ConsistentBox(self.task, self.effort, self.steering, spend)
         try:
-            ready = optimist.settle(ROUNDS + ROUNDS_AN_AXIS * self.dims)
+            ready = optimist.settle(SETTLING_ROUNDS + SETTLING_ROUNDS_PER_AXIS * self.dims)
         except _OutOfBudget:
             ready = True
-        for _ in range(HOPES if ready else 0):
+        for _ in range(MOST_NESTED_PROPOSALS if ready else 0):
             boxes = optimist.nested()
             attempt = yield boxes
             if attempt.accepted:
@@ -289,11 +294,11 @@ class _Run:
     def _draw_in(self) -> None:
         """Draw the box in step by step, each on fresh draws: what was drawn before has shaped the box."""
         steering, aim = self.steering, self.plan.aim * self.allowed
-        share = FINAL_FEW if self.few else FINAL
-        count = max(int(1.5 * len(self.seen[-1][0])), int(share / aim)) // STEPS
-        for step in range(1, STEPS + 1):
+        share = DRAWING_IN_DRAWS_IF_FEW if self.few else DRAWING_IN_DRAWS
+        count = max(int(1.5 * len(self.seen[-1][0])), int(share / aim)) // DRAWING_IN_STEPS
+        for step in range(1, DRAWING_IN_STEPS + 1):
             self.task.report("settling", steering.box())
-            steering.draw_in(*self._draw(count), aim * STEPS / step)
+            steering.draw_in(*self._draw(count), aim * DRAWING_IN_STEPS / step)
 
     def _certify(self, rivals: list[FaceBalancing], least: float) -> Generator[Proposal, Attempt, bool]:
         """Propose the largest of the boxes, drawn in after a rejection; False if all are below the least."""
@@ -305,7 +310,7 @@ class _Run:
             self.steering = max(rivals, key=lambda rival: rival.box().log_volume)
             box = self.steering.box()
             polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
-            if polished is not None and polished.log_volume > box.log_volume + BETTER:
+            if polished is not None and polished.log_volume > box.log_volume + LEAST_GAIN_OF_MAXIMUM_BOX:
                 box = polished
             if box.log_volume < least:
                 return False
@@ -315,32 +320,33 @@ class _Run:
             if polish is not None:
                 polish.add_negatives(attempt.failures)
             if box is not polished:
-                aim *= LESS
+                aim *= AIM_AFTER_REJECTION
                 self.steering.draw_in(attempt.points, attempt.faithful, aim)
         return True
 
     def _maximum_box(self) -> MaxBoxProblem:
         """The maximum box among all draws: in few dimensions it is often the larger one."""
-        points = np.concatenate([drawn for drawn, _ in self.seen])
         faithful = np.concatenate([good for _, good in self.seen])
+        positives, negatives = np.flatnonzero(faithful), np.flatnonzero(~faithful)
+        some = self.task.rng.permutation(positives.size)[:POLISH_POSITIVES]
         domain = self.task.domain
         problem = MaxBoxProblem(
             self.task.instance,
-            self.task.rng.permutation(points[faithful])[:POLISH_POSITIVES],
+            rows_at(self.seen, positives[some])[0],
             domain.lower,
             domain.upper,
             domain.unit,
             POLISH_NODES,
         )
-        problem.add_negatives(points[~faithful][-POLISH_NEGATIVES:])
+        problem.add_negatives(rows_at(self.seen, negatives[-POLISH_NEGATIVES:])[0])
         return problem
 
     def _screen(self, polish: MaxBoxProblem) -> None:
         """Try the maximum box on fresh draws until hardly any fail: a certificate would cost more."""
-        left, count = int(SCREEN / self.allowed), self.batch // 2
+        left, count = int(MOST_SCREENING_DRAWS / self.allowed), self.batch // 2
         while count <= left:
             box = Box(*polish.expanded(), self.task.domain.unit)
-            if box.log_volume <= self.steering.box().log_volume + BETTER:
+            if box.log_volume <= self.steering.box().log_volume + LEAST_GAIN_OF_MAXIMUM_BOX:
                 return
             self._leave_reserve(count)
             points = box.sample(self.task.rng, count)
@@ -348,7 +354,7 @@ class _Run:
             polish.add_negatives(points[~faithful])
             left -= count
             if faithful.all():
-                if count >= CLEAN / self.allowed:
+                if count >= CLEAN_SCREENING_DRAWS / self.allowed:
                     return
                 count *= 2
 

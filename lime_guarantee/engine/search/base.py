@@ -12,13 +12,17 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Attempt, Proposal, Shape
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.proposal import Proposal, Shape
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import FloatArray, IntArray
 
 Effort = Literal["low", "normal", "high"]
 """How much a search spends."""
+
+SMALLEST_STEP = 1e-3
+"""The first of the logarithmic steps, as a share of the way to the edge."""
 
 Proposals = Generator[Proposal, Attempt, None]
 """Yields shapes that hold the instance, one at a time or several nested ones; is sent the attempt on them;
@@ -68,3 +72,8 @@ class Search(Protocol):
 
     def propose(self, task: Task) -> Proposals:
         """Propose shapes, best first."""
+
+
+def logarithmic_steps(count: int) -> FloatArray:
+    """The shares of the way to the edge at which the paper's baselines stop, one after the other."""
+    return np.geomspace(SMALLEST_STEP, 1.0, count)

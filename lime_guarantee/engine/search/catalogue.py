@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Search
-from lime_guarantee.engine.search.baselines import Greedy, Radial
 from lime_guarantee.engine.search.divide import Divide
+from lime_guarantee.engine.search.greedy import Greedy
+from lime_guarantee.engine.search.radial import Radial
 
 SEARCHES: dict[str, Callable[..., Search]] = {
     "balanced": Balanced,

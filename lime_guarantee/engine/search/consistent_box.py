@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lime_guarantee.engine.certify.certifier import Attempt
+from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.kernels.consistent_box import densities, largest_box
 from lime_guarantee.engine.kernels.max_box import expand_box, points_inside
 from lime_guarantee.engine.search.base import Effort, Task
@@ -52,13 +52,14 @@ PLANS = {
 SCALES, SCALE_DRAWS = 0.5 ** np.arange(8), 12
 """Common factors at which the search begins, and draws at each."""
 
-FIRST = 32
+FIRST_DRAWS = 32
 """Draws that a box is first tried on."""
 
-SMALLER = 0.005
-"""The log volume by which each of the boxes of a proposal is smaller than the one before, at least."""
+LEAST_LOSS_BETWEEN_NESTED = 0.005
+"""The least log volume by which each box of a proposal is smaller than the one before."""
 
 LARGEST_EXPONENT = 700.0
+"""The largest number of which the exponential function is taken: it stays finite."""
 
 
 class ConsistentBox:
@@ -142,7 +143,7 @@ class ConsistentBox:
 
     def settle(self, rounds: int) -> bool:
         """Try the largest box until one holds; False if none does."""
-        box, count = self.largest(self.aim, self.reach), FIRST
+        box, count = self.largest(self.aim, self.reach), FIRST_DRAWS
         for _ in range(rounds):
             self.task.report("growing", box)
             if np.mean(~self._draw([box], count)) > self.aim:
@@ -165,6 +166,6 @@ class ConsistentBox:
                 np.where(clean.upper < domain.upper, np.maximum(clean.upper - way, instance), clean.upper),
                 domain.unit,
             )
-            if box.log_volume < boxes[-1].log_volume - SMALLER:
+            if box.log_volume < boxes[-1].log_volume - LEAST_LOSS_BETWEEN_NESTED:
                 boxes.append(box)
         return tuple(boxes)

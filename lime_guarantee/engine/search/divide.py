@@ -15,7 +15,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lime_guarantee.engine.certify.bounds import attempt_level, draws_without_failure
-from lime_guarantee.engine.certify.certifier import Attempt, Shape
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.search.base import Proposals, Task
 from lime_guarantee.engine.search.max_box import MaxBoxProblem
 from lime_guarantee.errors import InvalidInputError

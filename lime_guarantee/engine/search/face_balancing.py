@@ -16,6 +16,7 @@ from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
 TINY = 1e-300
+"""The least extent, where a logarithm is taken or a division made."""
 
 SWEEP = np.array([0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.75, 1.0])
 """Where a side is tried when one feature alone is moved, as shares of the way to the edge."""
@@ -23,9 +24,11 @@ SWEEP = np.array([0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5, 0.
 SCALES = 2.0 ** (-np.arange(19) / 2)
 """Common factors tried when a box is drawn in until it is faithful."""
 
-SCALE_DRAWS = 24
-SCALE_FAITHFUL = 0.97
+SCALE_DRAWS, SCALE_FAITHFUL = 24, 0.97
+"""Draws at each of them, and the least faithful share of a box that will do."""
+
 CONTEXT_DRAWS = 10
+"""Draws for each side that is moved while the others vary."""
 
 SLAB = 0.2
 """A face's failing rate is read off the outer slab of this share of the width."""
@@ -36,8 +39,8 @@ MEMORY = 0.75
 PRIOR = 3.0
 """Failures, and expected failures, added to every face: rates from few draws are drawn towards 1."""
 
-NOTABLE = 0.2
-"""Faces whose rate's logarithm is below this are not moved in: it is noise."""
+LEAST_LOG_RATE_MOVED_IN = 0.2
+"""The least logarithm of a face's rate at which the face is moved in: below it, it is noise."""
 
 STEP = 0.5
 LARGEST_STEP = 1.2
@@ -46,8 +49,8 @@ LARGEST_STEP = 1.2
 FAR_OFF, COMMON_STEP = 3.0, 0.1
 """A failing share so many times the aim, with no face to blame, draws all sides in by this much."""
 
-LOST = 0.4
-"""A box that fails more often than this has grown too fast: go back."""
+MOST_FAILING_BEFORE_RETREAT = 0.4
+"""The largest failing share of a box that keeps its place: beyond, it has grown too fast and goes back."""
 
 CUT_SCORE, CUT_SHARE, CUT_CAUTION = 1.0, 0.2, 2.0
 """A side is cut back when that pays this well and removes this share of the failures; see `best_cut`."""
@@ -58,7 +61,7 @@ FINAL_SCORE, FINAL_CAUTION = 0.7, 0.5
 NEAR_EDGE, NEAR_EDGE_RATE = 0.6, 1.4
 """A side this near the edge (as a share of the way) that fails no more than so often belongs there."""
 
-POOL = 400
+MOST_FAILURES_KEPT = 400
 """The most failures that are remembered."""
 
 PATH_PENALTY = 0.3
@@ -170,14 +173,18 @@ class FaceBalancing:
         """
         failures = points[~faithful]
         failing = (len(failures) + 0.5) / (len(points) + 1)
-        if failing > LOST and self._before is not None and np.any(self._before < self.extent):
+        if (
+            failing > MOST_FAILING_BEFORE_RETREAT
+            and self._before is not None
+            and np.any(self._before < self.extent)
+        ):
             self._go_back()
             return
         box, before = self.box(), self.extent.copy()
         self._before = before
         pool = np.concatenate([failures, self._pool[box.contains(self._pool)]])
         kept = self._cut_back(pool, aim * 0.3 * len(pool) / failing)
-        self._pool = pool[:POOL]
+        self._pool = pool[:MOST_FAILURES_KEPT]
         cut = self.extent < before
         remaining = failing * (len(kept) + 0.5) / (len(pool) + 0.5)
         if cut.any():
@@ -327,7 +334,7 @@ class FaceBalancing:
         )
         wanted = 0.7 * float(np.clip(np.log(aim / failing), -1.2, 1.2))
         answer = -pace * np.log(rate)
-        inward = np.minimum(answer + pace * NOTABLE, 0.0)
+        inward = np.minimum(answer + pace * LEAST_LOG_RATE_MOVED_IN, 0.0)
         most = np.minimum(room, self._step)
 
         def step(level: float) -> FloatArray:
@@ -346,7 +353,7 @@ class FaceBalancing:
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
         extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
-        settled = self._near_edge(extent) & (rate < np.exp(NOTABLE)) & (moved > -0.05)
+        settled = self._near_edge(extent) & (rate < np.exp(LEAST_LOG_RATE_MOVED_IN)) & (moved > -0.05)
         extent = np.where(settled, self.edge, extent)
         self.extent = np.where(self.free, np.minimum(extent, self.edge), 0.0)
 

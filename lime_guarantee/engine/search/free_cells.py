@@ -24,7 +24,8 @@ import numpy as np
 from scipy import optimize, special
 
 from lime_guarantee.engine.certify.bounds import attempt_level
-from lime_guarantee.engine.certify.certifier import Attempt, draws_to_accept
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
@@ -57,13 +58,13 @@ FIRST_AIM = 0.4
 MOST_EXCESS = 3.0
 """How much the model's prediction for a set is corrected, at most, by what was drawn in the last one."""
 
-PURE = 0.6
+MOST_FAILING_IF_PURE = 0.6
 """A set seems pure if its failing share, with one failure more, is below this part of the allowed one."""
 
 ALL_SEEN = 16
 """With so many draws for each combination of a set, all of them will have been seen."""
 
-HASTE = 0.3
+AIM_IF_OUT_OF_BUDGET = 0.3
 """What is aimed at, over the usual, if the evaluations run out before a set could be tested."""
 
 SEEN_FAILURES = 3
@@ -75,14 +76,15 @@ MORE_ROUNDS = 6
 CANDIDATES, CANDIDATE_DRAWS = 150, 12
 """How many of the axes left out are tried, and the draws each has to pass without a failure."""
 
-EXTENSIONS, WORTHWHILE = 4, 1.05
-"""How often more axes are let join, at most, and the growth after which it is tried again."""
+EXTENSIONS, LEAST_GROWTH = 4, 1.05
+"""The most times that more axes are let join, and the least growth after which it is tried again."""
 
-GROUP_TESTS, GROUP_DRAWS, CROWDED = 12, 50, 0.3
+GROUP_TESTS, GROUP_DRAWS, MOST_FAILING_TOGETHER = 12, 50, 0.3
 """How often groups of those that passed are tried together, the fewest draws for that, and the failing share
 at which a group is halved."""
 
 MOST_ATTEMPTS = 20
+"""The most sets that are proposed after the set of all axes."""
 
 VIRTUAL_DRAWS = 2_000
 """Points on which the model predicts a set's failing share."""
@@ -94,6 +96,8 @@ RIDGE = 0.5
 """The pull of the model's weights towards 0."""
 
 FIT_STEPS = 60
+"""The most steps in which the model is fitted."""
+
 FIT_POINTS = 2_000
 """The most points of one rejected proposal that are learnt from."""
 
@@ -267,7 +271,7 @@ class FreeCells:
         for _ in range(EXTENSIONS):
             before = chosen.size
             chosen = self._extended(chosen)
-            if chosen.size <= WORTHWHILE * before:
+            if chosen.size <= LEAST_GROWTH * before:
                 break
         return chosen
 
@@ -302,7 +306,7 @@ class FreeCells:
             draws = max(batch, int(self.plan.draws * SEEN_FAILURES / aim))
             failed = self._ask(self._draws(chosen, min(draws, _enough(chosen))))
             if failed.size == 0:  # what is left is needed for certificates
-                few = np.flatnonzero(predicted <= HASTE * self.aim)
+                few = np.flatnonzero(predicted <= AIM_IF_OUT_OF_BUDGET * self.aim)
                 return best if best.size else order[int(few[0]) if few.size else -1 :]
             if self._seems_pure(chosen, failed) and chosen.size > best.size:
                 best = chosen
@@ -315,7 +319,7 @@ class FreeCells:
     def _seems_pure(self, chosen: IntArray, failed: BoolArray) -> bool:
         count, failures = failed.size, int(failed.sum())
         all_seen = failures == 0 and count >= _enough(chosen)
-        return all_seen or failures + 1 <= PURE * self.allowed * count
+        return all_seen or failures + 1 <= MOST_FAILING_IF_PURE * self.allowed * count
 
     def _smaller(self, chosen: IntArray, share: float, aim: float) -> IntArray:
         """Drop the worst axes of a set that fails too often, one at least."""
@@ -344,7 +348,7 @@ class FreeCells:
                 break
             if not failed.any():
                 chosen, waiting = longer, waiting[size:]
-            elif failed.mean() > CROWDED and size > 1:
+            elif failed.mean() > MOST_FAILING_TOGETHER and size > 1:
                 size = (size + 1) // 2
             else:
                 harmful = group[_hitting(flips[failed][:, group])]

@@ -1,0 +1,44 @@
+"""The paper's first baseline, for comparison: a growing ball."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lime_guarantee.engine.search.base import Proposals, Task, logarithmic_steps
+from lime_guarantee.space.ball import Ball, sample_ball, within_axes
+from lime_guarantee.space.box import Box
+
+VOLUME_POINTS = 20_000
+"""Points that tell how much of a ball lies in the domain, for the volume that is reported."""
+
+FEWEST_KEPT = 1e-3
+"""A ball is no longer grown when a smaller share of it lies in the domain."""
+
+
+@dataclass(frozen=True)
+class Radial:
+    """A ball around the instance, grown in logarithmic steps while the certifier accepts it."""
+
+    steps: int = 100
+    name: ClassVar[str] = "radial"
+
+    def propose(self, task: Task) -> Proposals:
+        """Propose growing balls until one is rejected."""
+        domain = task.domain
+        axes = np.flatnonzero(domain.unit == 0)
+        if axes.size == 0:
+            yield Box(task.instance, task.instance, domain.unit)
+            return
+        reach = np.maximum(task.instance - domain.lower, domain.upper - task.instance)[axes]
+        unit_points = sample_ball(task.rng, VOLUME_POINTS, axes.size)
+        for radius in logarithmic_steps(self.steps) * np.linalg.norm(reach):
+            points = task.instance[axes] + radius * unit_points
+            kept = float(np.mean(within_axes(points, domain, axes)))
+            if kept < FEWEST_KEPT:
+                return
+            attempt = yield Ball(task.instance, float(radius), domain, kept)
+            if not attempt.accepted:
+                return
