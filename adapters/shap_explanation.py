@@ -278,7 +278,7 @@ def _domain(row: Row, facts: Facts, request: Request) -> Domain:
         )
     axes = [replace(axis, name=name) for axis, name in zip(domain.axes, row.names, strict=True)]
     for i, low, high in pairs:
-        axes[i] = ordered_axis(axes[i].name, low, high, integer=axes[i].has_cells)
+        axes[i] = axes[i].with_bounds(low, high)
     for i, value in enumerate(row.instance):
         if is_missing(value):  # a missing value is no number to move: it stays missing
             axes[i] = categorical_axis(axes[i].name, (value,))

@@ -253,11 +253,10 @@ def _raw_bounds(
     lower, upper = box.lower.copy(), box.upper.copy()
     allowed = {}
     for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
-        if axis.kind == "categorical":
-            held = {axis.position(v) for v in ordered.categories[int(lower[i]) : int(upper[i]) + 1]}
-            positions = [k for k in range(len(axis.categories)) if k in held]
-            allowed[axis.name] = tuple(axis.categories[k] for k in positions)
-            lower[i], upper[i] = positions[0], positions[-1]
+        extent = axis.extent_between(lower[i], upper[i], ordered)
+        lower[i], upper[i] = extent.lower, extent.upper
+        if extent.allowed:
+            allowed[axis.name] = extent.allowed
     return lower, upper, allowed
 
 

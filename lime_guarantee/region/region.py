@@ -16,7 +16,7 @@ from lime_guarantee.engine.search.baselines import Ball
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.explained import Explained
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.report import describe
+from lime_guarantee.region.report import describe, extent_of
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain, FeatureKey
 from lime_guarantee.space.tables import from_json, plain, to_json
@@ -183,7 +183,7 @@ class GuaranteeRegion:
         return tuple(
             axis.name
             for axis, low, high in zip(self.domain.axes, self.lower, self.upper, strict=True)
-            if axis.kind == "binary" and low < high
+            if axis.is_switch and low < high
         )
 
     def mask(self, segments: AnyArray) -> BoolArray:
@@ -295,18 +295,15 @@ class GuaranteeRegion:
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every feature."""
         pandas = require("pandas", "GuaranteeRegion.to_frame", extra="all")
-        categorical = [axis.kind == "categorical" for axis in self.domain.axes]
+        axes = [(axis, extent_of(self, i)) for i, axis in enumerate(self.domain.axes)]
         return pandas.DataFrame(
             {
                 "feature": list(self.names),
                 "kind": list(self.domain.kinds),
                 "instance": list(self.instance),
-                "lower": [None if c else v for c, v in zip(categorical, self.lower, strict=True)],
-                "upper": [None if c else v for c, v in zip(categorical, self.upper, strict=True)],
-                "allowed": [
-                    tuple(map(axis.label, self.allowed[axis.name])) if axis.kind == "categorical" else None
-                    for axis in self.domain.axes
-                ],
+                "lower": [axis.bounds_entry(extent)[0] for axis, extent in axes],
+                "upper": [axis.bounds_entry(extent)[1] for axis, extent in axes],
+                "allowed": [axis.allowed_entry(extent) for axis, extent in axes],
                 "reach": self.reach,
                 **({} if self.explained is None else {"weight": self.explained.weights}),
             }
@@ -388,22 +385,15 @@ class GuaranteeRegion:
     @cached_property
     def search_domain(self) -> Domain:
         """The domain with the allowed categories first, so that they are an interval."""
-        orders = {}
-        for i, axis in enumerate(self.domain.axes):
-            if axis.kind == "categorical":
-                first = [axis.position(value) for value in self.allowed[axis.name]]
-                rest = [k for k in range(len(axis.categories)) if k not in first]
-                orders[i] = [*first, *rest]
-        return self.domain.reordered(orders)  # type: ignore[arg-type]
+        return Domain(tuple(axis.search_axis(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)))
 
     @cached_property
     def search_box(self) -> Box:
         """The region's bounds as a box of `search_domain`."""
-        lower, upper = self.lower.copy(), self.upper.copy()
-        for i, axis in enumerate(self.domain.axes):
-            if axis.kind == "categorical":
-                lower[i], upper[i] = 0.0, len(self.allowed[axis.name]) - 1.0
-        return Box(lower, upper, self.domain.unit)
+        bounds = [axis.search_bounds(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)]
+        return Box(
+            np.array([low for low, _ in bounds]), np.array([high for _, high in bounds]), self.domain.unit
+        )
 
     @cached_property
     def search_shape(self) -> Shape:
