@@ -214,10 +214,10 @@ class LimeTableAdapter(LimeAdapter):
                     f"training_data: the explainer knows {len(facts.names)} features; got "
                     f"{len(self.data.domain)} columns."
                 )
-            ranges.update((i, a) for i, a in enumerate(self.data.domain.axes) if a.kind != "categorical")
+            ranges.update((i, a) for i, a in enumerate(self.data.domain.axes) if a.ordered)
         for i, low, high in bound_pairs(self.bounds, facts.names):
-            whole = i in ranges and ranges[i].has_cells
-            ranges[i] = ordered_axis(facts.names[i], low, high, integer=whole)
+            known = ranges.get(i, ordered_axis(facts.names[i], low, high, integer=False))
+            ranges[i] = known.with_bounds(low, high)
         return replace(facts, ranges=ranges)
 
     def _dense_row(self, raw: Any, facts: LimeFacts) -> FloatArray:
@@ -387,8 +387,9 @@ def _axis(facts: LimeFacts, i: int, instance: FloatArray, guessed: list[str]) ->
         middle = value if facts.around_instance else facts.mean[i]
         reach = GUESS * facts.scale[i]
         return ordered_axis(name, middle - reach, middle + reach, integer=False)
-    whole = known.has_cells and value == round(value)
-    return ordered_axis(name, known.low, known.high, integer=whole)
+    if value != round(value):  # it exists on no axis of whole numbers
+        return ordered_axis(name, known.low, known.high, integer=False)
+    return replace(known, name=name)
 
 
 def _code_label(code: float, called: Any) -> str:

@@ -86,7 +86,7 @@ def with_bounds(domain: Domain, bounds: Any, *, every: bool = False) -> Domain:
         )
     axes: list[Axis] = list(domain.axes)
     for i, low, high in pairs:
-        axes[i] = ordered_axis(axes[i].name, low, high, integer=axes[i].has_cells and not every)
+        axes[i] = axes[i].with_bounds(low, high)
     return Domain(tuple(axes))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.problem.surrogates import AdditiveSurrogate
-from lime_guarantee.space.domain import Axis, Domain
+from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 COALITIONS = 16
@@ -79,7 +79,7 @@ class Profile:
         self._draw_companies(companies)
         points = max(3, self.allowance // (companies * len(self.domain)))
         intervals = min(FIRST_INTERVALS, points - 2)
-        first = [_first_grid(axis, home[i], intervals) for i, axis in enumerate(self.domain.axes)]
+        first = [axis.first_grid(home[i], intervals, MOST_CELLS) for i, axis in enumerate(self.domain.axes)]
         self.grids = [np.empty(0) for _ in first]
         self.means = [np.empty(0) for _ in first]
         self._ask(first)
@@ -147,14 +147,12 @@ class Profile:
         candidates: list[tuple[float, int, float]] = []
         for i, axis in enumerate(self.domain.axes):
             grid, mean = self.grids[i], self.means[i]
-            if grid.size < 3 or axis.kind == "categorical":
+            if grid.size < 3 or not axis.ordered:
                 continue
             bend = np.abs(mean[1:-1] - _chords(grid, mean))
             bend = np.concatenate([bend[:1], bend, bend[-1:]])
             both = np.minimum(bend[:-1], bend[1:])
-            middle = (grid[:-1] + grid[1:]) / 2
-            if axis.has_cells:
-                middle = np.floor(middle)
+            middle = axis.at_or_below((grid[:-1] + grid[1:]) / 2)
             share = np.diff(grid) / (axis.high - axis.low)
             wanted = (both > FLAT * self.tolerance) & (middle > grid[:-1]) & (middle < grid[1:])
             candidates += [(float(both[k] * share[k]), i, float(middle[k])) for k in np.flatnonzero(wanted)]
@@ -167,13 +165,3 @@ def _chords(grid: FloatArray, mean: FloatArray) -> FloatArray:
     """At every inner grid point, the line between its two neighbours."""
     along = (grid[1:-1] - grid[:-2]) / (grid[2:] - grid[:-2])
     return np.asarray(mean[:-2] + along * (mean[2:] - mean[:-2]))
-
-
-def _first_grid(axis: Axis, home: float, intervals: int) -> FloatArray:
-    """Evenly spread points, the instance's own among them; every cell, where there are few."""
-    if axis.constant:
-        return np.array([home])
-    if axis.kind == "categorical" or (axis.has_cells and axis.high - axis.low < MOST_CELLS):
-        return np.arange(axis.low, axis.high + 1)
-    even = np.linspace(axis.low, axis.high, intervals + 1)
-    return np.union1d(np.floor(even) if axis.has_cells else even, [home])

@@ -96,7 +96,7 @@ def dependence_surrogate(
             grids.append(home[[i]])
             effects.append(values[[i]])
             continue
-        bins = None if axis.kind == "categorical" else DEPENDENCE_BINS
+        bins = DEPENDENCE_BINS if axis.ordered else None
         grid, effect = _averaged(coordinates[known, i], their_values[known, i], bins)
         shift = values[i] - np.interp(home[i], grid, effect)
         grids.append(np.union1d(grid, home[[i]]))

@@ -185,7 +185,7 @@ class Examination:
         axis, box, domain = self.region.domain.axes[i], self.region.search_box, self.region.search_domain
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
-        if axis.kind != "categorical":
+        if axis.ordered:
             next_cell = domain.unit[i]
             sides = ((domain.lower[i], box.lower[i] - next_cell), (box.upper[i] + next_cell, domain.upper[i]))
             outside = tuple((float(low), float(high)) for low, high in sides if low < high + next_cell)
@@ -238,21 +238,20 @@ class Examination:
         """Where faithfulness first breaks when one feature moves alone, to each side."""
         home, domain = self._home, self.region.search_domain
         ends = (float(domain.lower[i]), float(domain.upper[i]))
-        found = [self._first_break(i, float(home[i]), end, cells=domain.unit[i] > 0) for end in ends]
+        found = [self._first_break(i, float(home[i]), end) for end in ends]
         return found[0], found[1]
 
-    def _first_break(self, i: int, start: float, end: float, *, cells: bool) -> float | None:
+    def _first_break(self, i: int, start: float, end: float) -> float | None:
         if start == end:
             return None
-        steps = np.linspace(start, end, BREAK_STEPS + 1)
-        steps = np.unique(np.round(steps))[:: 1 if end > start else -1] if cells else steps
+        axis = self.region.search_domain.axes[i]
+        steps = np.unique(axis.nearest(np.linspace(start, end, BREAK_STEPS + 1)))[:: 1 if end > start else -1]
         bad = np.flatnonzero(~self._moved_alone(i, steps))
         if bad.size == 0 or bad[0] == 0:
             return None
         good_at, bad_at = float(steps[bad[0] - 1]), float(steps[bad[0]])
         for _ in range(BISECTIONS):
-            middle = (good_at + bad_at) / 2
-            middle = float(np.round(middle)) if cells else middle
+            middle = float(axis.nearest(np.array((good_at + bad_at) / 2)))
             if middle in (good_at, bad_at):
                 break
             if self._moved_alone(i, np.array([middle]))[0]:

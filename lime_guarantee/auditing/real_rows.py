@@ -140,9 +140,8 @@ def check_data(
 
 def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:
     """In shares of the domain, summed over the features; of categories it counts whether they differ."""
-    categorical = np.array([axis.kind == "categorical" for axis in domain.axes])
-    apart = np.where(categorical, rows != home, np.abs(rows - home) / domain.box().width)
-    return np.asarray(apart.sum(axis=1))
+    apart = [axis.distance(rows[:, i], home[i]) for i, axis in enumerate(domain.axes)]
+    return np.asarray(np.column_stack(apart).sum(axis=1))
 
 
 def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator) -> FloatArray:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
+from lime_guarantee.region.report import extent_of
 from lime_guarantee.support.atomic_write import replacing
 from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
@@ -255,15 +256,15 @@ def _feature_rows(record: AuditRecord) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "index": record.index,
             "feature": axis.name,
-            "instance": axis.label(value) if axis.kind == "categorical" else value,
+            "instance": axis.value_entry(value),
             "weight": None if region.explained is None else region.explained.weights[i],
             "claimed_irrelevant": finding is not None,
             "dishonest": finding is not None and finding.dishonest,
         }
         if region:
             row["reach"] = float(region.reach[i])
-            if axis.kind != "categorical":
-                row.update(lower=float(region.lower[i]), upper=float(region.upper[i]))
+            lower, upper = axis.bounds_entry(extent_of(region, i))
+            row.update(lower=lower, upper=upper)
         if finding is not None and finding.dishonest:
             row.update(
                 failing_lower_bound=finding.failing_lower_bound,

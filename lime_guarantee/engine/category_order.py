@@ -25,18 +25,18 @@ def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Genera
     rng : Generator
     """
     domain = oracle.domain
-    axes = [i for i, axis in enumerate(domain.axes) if axis.kind == "categorical" and not axis.constant]
+    axes = [i for i, axis in enumerate(domain.axes) if not (axis.ordered or axis.constant)]
     if not axes:
         return domain
     around = _surroundings(domain, instance, rng)
-    tried = sum(len(domain.axes[i].categories) for i in axes)
+    tried = sum(domain.axes[i].cells.size for i in axes)
     if oracle.remaining is not None and tried * len(around) > oracle.remaining / 4:
         around = around[:1]
         if tried > oracle.remaining / 4:
             return domain.reordered({i: _own_first(domain, i, instance) for i in axes})
     queries = []
     for i in axes:
-        for category in range(len(domain.axes[i].categories)):
+        for category in domain.axes[i].cells:
             points = around.copy()
             points[:, i] = category
             queries.append(points)
@@ -44,7 +44,7 @@ def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Genera
     shares = iter(faithful.mean(axis=1))
     orders = {}
     for i in axes:
-        share = np.array([next(shares) for _ in domain.axes[i].categories])
+        share = np.array([next(shares) for _ in domain.axes[i].cells])
         share[int(instance[i])] = 2.0  # its own category comes first whatever happens
         orders[i] = np.argsort(-share, kind="stable").tolist()
     return domain.reordered(orders)
@@ -52,7 +52,7 @@ def order_categories(oracle: Oracle, instance: FloatArray, rng: np.random.Genera
 
 def _own_first(domain: Domain, axis: int, instance: FloatArray) -> list[int]:
     own = int(instance[axis])
-    return [own, *(k for k in range(len(domain.axes[axis].categories)) if k != own)]
+    return [own, *(k for k in range(domain.axes[axis].cells.size) if k != own)]
 
 
 def _surroundings(domain: Domain, instance: FloatArray, rng: np.random.Generator) -> FloatArray:

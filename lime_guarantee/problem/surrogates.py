@@ -114,12 +114,12 @@ class LinearSurrogate:
         return {"link": "identity", "intercept": self.intercept.tolist(), "terms": terms}
 
     def _category_terms(self, domain: Domain, feature: int) -> list[Formula]:
-        """A table with what every category adds; nothing, if the feature is a number."""
+        """A table with what every cell adds; nothing, if the coordinates are the values."""
         axis = domain.axes[feature]
-        if axis.kind != "categorical":
+        if axis.values_are_coordinates:
             return []
-        X = np.zeros((len(axis.categories), len(domain)))
-        X[:, feature] = axis.decode(np.arange(len(axis.categories), dtype=np.float64))
+        X = np.zeros((axis.cells.size, len(domain)))
+        X[:, feature] = axis.decode(axis.cells)
         return [{"kind": "table", "feature": feature, "values": self._terms(X).tolist()}]
 
     def _number_terms(self) -> list[Formula]:
@@ -211,14 +211,13 @@ class AdditiveSurrogate:
         """See `Formula`; coordinates are those of the domain given, whose categories may be ordered anew."""
         terms: list[Formula] = []
         for i, (axis, grid, effect) in enumerate(zip(domain.axes, self.grids, self.effects, strict=True)):
-            if axis.kind == "categorical":
-                categories = np.empty(len(axis.categories), dtype=object)
-                categories[:] = axis.categories
-                values = np.interp(self.domain.axes[i].encode(categories), grid, effect)
-                terms.append({"kind": "table", "feature": i, "values": values[:, np.newaxis].tolist()})
-            else:
+            if axis.ordered:
                 values = np.asarray(effect)[:, np.newaxis].tolist()
                 terms.append({"kind": "grid", "feature": i, "at": grid.tolist(), "values": values})
+            else:
+                places = self.domain.axes[i].encode(axis.decode(axis.cells))
+                values = np.interp(places, grid, effect)[:, np.newaxis].tolist()
+                terms.append({"kind": "table", "feature": i, "values": values})
         return {"link": "identity", "intercept": [float(self.base)], "terms": terms}
 
 
@@ -235,7 +234,9 @@ def formula_of(surrogate: Predictor, domain: Domain) -> Formula | None:
     True
     """
     describe = getattr(surrogate, "to_formula", None)
-    return None if describe is None else describe(domain)
+    # A formula speaks of values or of cells; an axis that is scaled otherwise has neither for coordinates.
+    readable = all(axis.values_are_coordinates or axis.has_cells for axis in domain.axes)
+    return None if describe is None or not readable else describe(domain)
 
 
 def _or_none(bound: float) -> float | None:

@@ -18,7 +18,7 @@ from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.report import describe
+from lime_guarantee.region.report import describe, extent_of
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
@@ -202,7 +202,7 @@ class GuaranteeRegion:
         return tuple(
             axis.name
             for axis, low, high in zip(self.domain.axes, self.lower, self.upper, strict=True)
-            if axis.kind == "binary" and low < high
+            if axis.is_switch and low < high
         )
 
     def mask(self, segments: AnyArray) -> BoolArray:
@@ -314,18 +314,15 @@ class GuaranteeRegion:
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every feature."""
         pandas = require("pandas", "GuaranteeRegion.to_frame", extra="all")
-        categorical = [axis.kind == "categorical" for axis in self.domain.axes]
+        axes = [(axis, extent_of(self, i)) for i, axis in enumerate(self.domain.axes)]
         return pandas.DataFrame(
             {
                 "feature": list(self.names),
                 "kind": list(self.domain.kinds),
                 "instance": list(self.instance),
-                "lower": [None if c else v for c, v in zip(categorical, self.lower, strict=True)],
-                "upper": [None if c else v for c, v in zip(categorical, self.upper, strict=True)],
-                "allowed": [
-                    tuple(map(axis.label, self.allowed[axis.name])) if axis.kind == "categorical" else None
-                    for axis in self.domain.axes
-                ],
+                "lower": [axis.bounds_entry(extent)[0] for axis, extent in axes],
+                "upper": [axis.bounds_entry(extent)[1] for axis, extent in axes],
+                "allowed": [axis.allowed_entry(extent) for axis, extent in axes],
                 "reach": self.reach,
                 **({} if self.explained is None else {"weight": self.explained.weights}),
             }
@@ -409,22 +406,15 @@ class GuaranteeRegion:
     @cached_property
     def search_domain(self) -> Domain:
         """The domain with the allowed categories first, so that they are an interval."""
-        orders = {}
-        for i, axis in enumerate(self.domain.axes):
-            if axis.kind == "categorical":
-                first = [axis.position(value) for value in self.allowed[axis.name]]
-                rest = [k for k in range(len(axis.categories)) if k not in first]
-                orders[i] = [*first, *rest]
-        return self.domain.reordered(orders)  # type: ignore[arg-type]
+        return Domain(tuple(axis.search_axis(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)))
 
     @cached_property
     def search_box(self) -> Box:
         """The region's bounds as a box of `search_domain`."""
-        lower, upper = self.lower.copy(), self.upper.copy()
-        for i, axis in enumerate(self.domain.axes):
-            if axis.kind == "categorical":
-                lower[i], upper[i] = 0.0, len(self.allowed[axis.name]) - 1.0
-        return Box(lower, upper, self.domain.unit)
+        bounds = [axis.search_bounds(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)]
+        return Box(
+            np.array([low for low, _ in bounds]), np.array([high for _, high in bounds]), self.domain.unit
+        )
 
     @cached_property
     def search_shape(self) -> Shape:
@@ -497,9 +487,8 @@ def _raw_bounds(
     lower, upper = box.lower.copy(), box.upper.copy()
     allowed = {}
     for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
-        if axis.kind == "categorical":
-            held = {axis.position(v) for v in ordered.categories[int(lower[i]) : int(upper[i]) + 1]}
-            positions = [k for k in range(len(axis.categories)) if k in held]
-            allowed[axis.name] = tuple(axis.categories[k] for k in positions)
-            lower[i], upper[i] = positions[0], positions[-1]
+        extent = axis.extent_between(lower[i], upper[i], ordered)
+        lower[i], upper[i] = extent.lower, extent.upper
+        if extent.allowed:
+            allowed[axis.name] = extent.allowed
     return lower, upper, allowed

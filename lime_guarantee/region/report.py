@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from decimal import ROUND_FLOOR, Context
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lime_guarantee.space.domain import Axis
+from lime_guarantee.space.axis import Extent
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
@@ -81,9 +80,9 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
         rows.append(
             [
                 axis.name,
-                value_on(axis, region.instance[i]),
+                instance_text(region, i),
                 *([] if weights is None else [weight_text(weights[i])]),
-                extent(region, i, axis),
+                extent_text(region, i),
                 share_text(region.reach[i]),
             ]
         )
@@ -94,17 +93,21 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def extent(region: GuaranteeRegion, index: int, axis: Axis) -> str:
+def extent_of(region: GuaranteeRegion, index: int) -> Extent:
     """The values of one feature that lie in the region."""
-    if axis.constant:
-        return "constant"
-    if axis.kind == "categorical":
-        return "{" + ", ".join(map(axis.label, region.allowed[axis.name])) + "}"
-    lower, upper = region.lower[index], region.upper[index]
-    text = f"[{_inward(lower, upper, axis, math.ceil)}, {_inward(upper, lower, axis, math.floor)}]"
-    if (lower, upper) == (axis.low, axis.high):
-        text += " free"
-    return text
+    allowed = region.allowed.get(region.names[index], ())
+    return Extent(float(region.lower[index]), float(region.upper[index]), tuple(allowed))
+
+
+def extent_text(region: GuaranteeRegion, index: int) -> str:
+    """The values of one feature that lie in the region, in words."""
+    return region.domain.axes[index].extent_text(extent_of(region, index), region.instance[index])
+
+
+def instance_text(region: GuaranteeRegion, index: int) -> str:
+    """The instance's value of one feature; it lies between the bounds that `extent_text` gives."""
+    extent = extent_of(region, index) if region else None
+    return region.domain.axes[index].text(region.instance[index], extent)
 
 
 def evidence(region: GuaranteeRegion) -> list[str]:
@@ -135,36 +138,13 @@ def evidence(region: GuaranteeRegion) -> list[str]:
     return lines
 
 
-def _inward(bound: float, other: float, axis: Axis, towards: Callable[[float], int]) -> str:
-    """A bound to about four digits of the width, rounded into the region, so that none too much is said."""
-    if axis.has_cells:
-        return str(int(bound))
-    width = abs(bound - other)
-    decimals = 3 - math.floor(math.log10(width)) if width > 0 else 17
-    if not 0 <= decimals <= 12:
-        return repr(float(bound))
-    return f"{towards(bound * 10**decimals) / 10**decimals:.{decimals}f}"
-
-
 def _rounded_down(bound: float) -> str:
     return f"{math.floor(bound * 1e5) / 1e5:.5f}"
-
-
-def value_on(axis: Axis, value: Any) -> str:
-    """A raw value of a feature, as that calls it."""
-    if axis.kind == "categorical":
-        return axis.label(value)
-    return f"{value:.0f}" if axis.has_cells else value_text(value)
 
 
 def weight_text(weight: float) -> str:
     """What an explanation says of a feature."""
     return f"{weight:+.3g}" if weight else "0"
-
-
-def value_text(value: object) -> str:
-    """A raw value, a number to four digits."""
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def share_text(share: float) -> str:

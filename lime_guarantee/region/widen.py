@@ -69,10 +69,11 @@ def extend_region(
         return tried
     axis = region.domain.axes[feature]
     lower, upper = region.lower.copy(), region.upper.copy()
-    lower[feature], upper[feature] = axis.low, axis.high
+    widest = axis.widest()
+    lower[feature], upper[feature] = widest.lower, widest.upper
     allowed = dict(region.allowed)
-    if axis.kind == "categorical":
-        allowed[axis.name] = axis.categories
+    if widest.allowed:
+        allowed[axis.name] = widest.allowed
     return replace(
         tried,
         lower=lower,

@@ -1,134 +1,25 @@
-"""Domains: the allowed range and kind of every feature, as ordered axes.
-
-The engine sees intervals on axes and nothing else. A raw value becomes an engine coordinate like so:
-
-=========== ==================================================================================
-continuous  the value itself
-integer     the value itself; only whole numbers exist
-binary      an integer axis with the cells 0 and 1
-categorical the position of the value in the axis's list of categories
-=========== ==================================================================================
-
-A value that does not exist on its axis (an unknown category, 2.5 on an integer axis) becomes NaN, which
-lies in no box.
-"""
+"""Domains: the allowed range and kind of every feature, as axes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.axis import LARGEST_CELL as LARGEST_CELL
+from lime_guarantee.space.axis import Axis as Axis
+from lime_guarantee.space.axis import categorical_axis as categorical_axis
+from lime_guarantee.space.axis import ordered_axis as ordered_axis
 from lime_guarantee.space.box import Box
-from lime_guarantee.space.tables import Table, as_row, as_table, from_json, is_number, plain, to_json
+from lime_guarantee.space.tables import Table, as_row, as_table
 from lime_guarantee.support.arrays import AnyArray, FloatArray, frozen
 
-Kind = Literal["continuous", "integer", "binary", "categorical"]
 FeatureKey = int | str
-
-LARGEST_CELL = 2.0**51
-"""Whole numbers up to here, and the number of cells between two of them, are exact as floats."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One feature: its name, its kind and, in engine coordinates, its range.
-
-    Categories may have labels, which reports show instead of the raw values.
-    """
-
-    name: str
-    kind: Kind
-    low: float
-    high: float
-    categories: tuple[Hashable, ...] = ()
-    labels: tuple[str, ...] = ()
-
-    @property
-    def constant(self) -> bool:
-        """Whether the axis has a single value."""
-        return self.low == self.high
-
-    @property
-    def has_cells(self) -> bool:
-        """Whether only separate values exist on the axis."""
-        return self.kind != "continuous"
-
-    @property
-    def numeric(self) -> bool:
-        """Whether every raw value is a number."""
-        return all(is_number(value) for value in self.categories)
-
-    def encode(self, column: AnyArray) -> FloatArray:
-        """Engine coordinates of a column of raw values."""
-        if self.kind == "categorical":
-            return self._encode_categories(column)
-        try:
-            values = np.asarray(column, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"feature {self.name!r} is {self.kind}, so its values must be numbers; {error}. "
-                "Name it in `categories=` if its values are categories."
-            ) from error
-        if self.has_cells:
-            values = np.where(values == np.round(values), values, np.nan)
-        return values
-
-    def decode(self, coordinates: FloatArray) -> AnyArray:
-        """Raw values of a column of engine coordinates."""
-        if self.kind != "categorical":
-            return coordinates
-        return self._category_array[coordinates.astype(np.int64)]
-
-    def position(self, value: Hashable) -> int | None:
-        """Where a raw value stands among the categories, if it does."""
-        return self._positions.get(_category_key(value))
-
-    def label(self, value: Hashable) -> str:
-        """What a category is called."""
-        position = self.position(value)
-        if self.labels and position is not None:
-            return self.labels[position]
-        return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-    def including(self, value: Any) -> Axis:
-        """The same axis, widened where need be so that the raw value exists on it."""
-        if self.kind == "categorical":
-            if self.position(value) is not None:
-                return self
-            labels = (*self.labels, str(plain(value))) if self.labels else ()
-            return categorical_axis(self.name, (*self.categories, value), labels)
-        number = float(self.encode(np.array([value], dtype=object))[0])
-        if np.isnan(number) and self.has_cells and is_number(value) and np.isfinite(float(value)):
-            raise InvalidInputError(
-                f"instance: feature {self.name!r} is {self.kind}, but the instance has {value!r} there, "
-                "which is not a whole number. Round the instance, or leave the feature out of `integer=`."
-            )
-        if not np.isfinite(number):
-            raise InvalidInputError(
-                f"instance: feature {self.name!r} must be a finite number; got {value!r}."
-            )
-        return ordered_axis(self.name, min(self.low, number), max(self.high, number), integer=self.has_cells)
-
-    @cached_property
-    def _category_array(self) -> AnyArray:
-        if self.numeric:
-            return np.array([float(value) for value in self.categories])  # type: ignore[arg-type]
-        array = np.empty(len(self.categories), dtype=object)
-        array[:] = self.categories
-        return array
-
-    @cached_property
-    def _positions(self) -> dict[Hashable, int]:
-        return {_category_key(value): i for i, value in enumerate(self.categories)}
-
-    def _encode_categories(self, column: AnyArray) -> FloatArray:
-        positions = [self.position(value) for value in column.tolist()]
-        return np.array([np.nan if p is None else p for p in positions], dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -152,8 +43,8 @@ class Domain:
     def __post_init__(self) -> None:
         if not self.axes:
             raise InvalidInputError("domain: it has no features. Give bounds for at least one.")
-        names = [axis.name for axis in self.axes]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(axis.name for axis in self.axes)
+        repeated = sorted(name for name, count in counts.items() if count > 1)
         if repeated:
             raise InvalidInputError(f"names: every feature needs a name of its own; {repeated} repeat.")
         for axis in self.axes:
@@ -244,7 +135,7 @@ class Domain:
         return tuple(axis.name for axis in self.axes)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[str, ...]:
         """The features' kinds."""
         return tuple(axis.kind for axis in self.axes)
 
@@ -261,7 +152,7 @@ class Domain:
     @cached_property
     def unit(self) -> FloatArray:
         """What a single point adds to a width; see `Box`. A constant axis counts as one cell."""
-        return frozen([float(axis.has_cells or axis.constant) for axis in self.axes])
+        return frozen([axis.unit for axis in self.axes])
 
     @cached_property
     def numeric(self) -> bool:
@@ -285,7 +176,7 @@ class Domain:
 
     def decode(self, coordinates: FloatArray) -> AnyArray:
         """Rows of raw values at engine coordinates; always a fresh array."""
-        if all(kind != "categorical" for kind in self.kinds):
+        if all(axis.values_are_coordinates for axis in self.axes):
             return np.array(coordinates, dtype=np.float64)
         rows = np.empty(coordinates.shape, dtype=np.float64 if self.numeric else object)
         for i, axis in enumerate(self.axes):
@@ -310,101 +201,28 @@ class Domain:
         Examples
         --------
         >>> domain = Domain.from_bounds([0], [0], categories={0: ["a", "b", "c"]})
-        >>> domain.reordered({0: [2, 0, 1]}).axes[0].categories
+        >>> domain.reordered({0: [2, 0, 1]}).axes[0].cell_labels
         ('c', 'a', 'b')
         """
         axes = list(self.axes)
         for i, order in orders.items():
-            categories, labels = axes[i].categories, axes[i].labels
-            if sorted(order) != list(range(len(categories))):
-                raise ValueError(f"orders[{i}] is no permutation of {len(categories)} categories")
-            axes[i] = replace(
-                axes[i],
-                categories=tuple(categories[k] for k in order),
-                labels=tuple(labels[k] for k in order) if labels else (),
-            )
+            axes[i] = axes[i].reordered(order)
         return Domain(tuple(axes))
 
     def to_dict(self) -> dict[str, Any]:
         """The domain in plain types, fit for JSON."""
-        return {
-            "axes": [
-                {
-                    "name": axis.name,
-                    "kind": axis.kind,
-                    "low": axis.low,
-                    "high": axis.high,
-                    "categories": [to_json(value) for value in axis.categories],
-                    "labels": list(axis.labels),
-                }
-                for axis in self.axes
-            ]
-        }
+        return {"axes": [axis.to_dict() for axis in self.axes]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Domain:
         """The domain that `to_dict` described."""
-        return cls(
-            tuple(
-                Axis(
-                    **{
-                        **axis,
-                        "categories": tuple(from_json(value) for value in axis["categories"]),
-                        "labels": tuple(axis["labels"]),
-                    }
-                )
-                for axis in data["axes"]
-            )
-        )
+        return cls(tuple(Axis.from_dict(axis) for axis in data["axes"]))
 
     def _check_width(self, width: int, parameter: str) -> None:
         if width != len(self.axes):
             raise InvalidInputError(
                 f"{parameter}: it must have {len(self.axes)} features, as the domain has; got {width}."
             )
-
-
-def _category_key(value: Hashable) -> Hashable:
-    """Equal for equal categories: 1 and 1.0 are one category, and every NaN is the same one."""
-    if is_number(value):
-        number = float(value)  # type: ignore[arg-type]
-        return ("nan",) if np.isnan(number) else number
-    return value
-
-
-def categorical_axis(name: str, values: Sequence[Hashable], labels: Sequence[str] = ()) -> Axis:
-    """An axis of categories, called by labels where those are given."""
-    categories = tuple(plain(value) for value in values)
-    if not categories:
-        raise InvalidInputError(f"categories: feature {name!r} has none. List the values it may take.")
-    if len({_category_key(value) for value in categories}) < len(categories):
-        raise InvalidInputError(f"categories: feature {name!r} lists a value twice: {list(categories)}.")
-    return Axis(name, "categorical", 0.0, float(len(categories) - 1), categories, tuple(labels))
-
-
-def ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Axis:
-    """An axis of numbers: continuous, integer or binary."""
-    low, high = float(low), float(high)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise InvalidInputError(
-            f"bounds: feature {name!r} needs finite bounds; got [{low}, {high}]. "
-            "Take the lowest and highest value you would call possible."
-        )
-    if low > high:
-        raise InvalidInputError(
-            f"bounds: feature {name!r} has its lower bound {low} above its upper bound {high}. Swap them."
-        )
-    if not integer:
-        return Axis(name, "continuous", low, high)
-    first, last = float(np.ceil(low)), float(np.floor(high))
-    if first > last:
-        raise InvalidInputError(f"bounds: feature {name!r} is integer, but [{low}, {high}] holds no integer.")
-    if max(-first, last) > LARGEST_CELL:
-        raise InvalidInputError(
-            f"bounds: feature {name!r} is integer and reaches past 2**51, where floats are no longer exact. "
-            "Leave it out of `integer=`."
-        )
-    return Axis(name, "binary" if (first, last) == (0.0, 1.0) else "integer", first, last)
 
 
 def _axis_from_column(
@@ -424,7 +242,10 @@ def _axis_from_column(
         raise InvalidInputError(
             f"X: feature {name!r} has no value but missing ones. Drop it, or name its `categories=`."
         )
-    integer = index in whole if whole is not None else bool(np.all(known == np.round(known)))
+    if whole is None:
+        integer = bool(np.all(known == np.round(known)) and np.abs(known).max() <= LARGEST_CELL)
+    else:
+        integer = index in whole
     return ordered_axis(name, known.min(), known.max(), integer=integer)
 
 

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import html
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
-from lime_guarantee.region.report import (
-    answer,
-    evidence,
-    in_presence,
-    lower_text,
-    share_text,
-    value_on,
-)
+from lime_guarantee.region.report import answer, evidence, in_presence, lower_text, share_text
+from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 from lime_guarantee.views.html.page import make_page
-from lime_guarantee.views.html.rows import FeatureRow, feature_rows
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.evidence import Finding
@@ -45,7 +39,7 @@ def _record(record: AuditRecord, names: dict[tuple[str, ...], int]) -> dict[str,
     region = record.region
     if region is None:
         return data
-    rows = feature_rows(region)
+    rows = feature_rows(region, shown_order(region, parts_in_place=True))
     explained = region.explained
     data.update(
         label=None if explained is None else explained.label_name or explained.kind,
@@ -65,9 +59,17 @@ def _record(record: AuditRecord, names: dict[tuple[str, ...], int]) -> dict[str,
 
 def _row(row: FeatureRow) -> list[Any]:
     """A feature, as short as can be: there are a great many of them."""
-    bar = None if row.bar is None else [row.bar.start, row.bar.end, row.bar.tick]
-    shown = [row.position, row.instance, row.weight, row.extent, row.reach, bar, int(row.may_vary)]
-    return [*shown, [[label, int(allowed)] for label, allowed in row.categories]] if row.categories else shown
+    bar = None if row.bar_in_shares is None else list(astuple(row.bar_in_shares))
+    shown = [
+        row.position,
+        row.instance_text,
+        row.weight_text,
+        row.extent,
+        row.reach_text,
+        bar,
+        int(row.may_vary),
+    ]
+    return [*shown, [[label, int(allowed)] for label, allowed in row.choices]] if row.choices else shown
 
 
 def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
@@ -78,12 +80,10 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:
-        drawn = " and ".join(
-            f"[{value_on(axis, low)}, {value_on(axis, high)}]" for low, high in finding.outside
-        )
+        drawn = " and ".join(f"[{axis.text(low)}, {axis.text(high)}]" for low, high in finding.outside)
         lines.append(f"They were drawn in {drawn}.")
     breaks = [
-        f"{way} at {value_on(axis, place)}"
+        f"{way} at {axis.text(place)}"
         for way, place in (("below", finding.break_below), ("above", finding.break_above))
         if place is not None
     ]
@@ -110,9 +110,7 @@ def _check(check: DataCheck, region: GuaranteeRegion) -> dict[str, Any]:
 
 def _shown_rows(rows: tuple[tuple[Any, ...], ...], region: GuaranteeRegion) -> list[list[str]]:
     """Rows of raw values, as texts in the order of the features."""
-    return [
-        [value_on(axis, value) for axis, value in zip(region.domain.axes, row, strict=True)] for row in rows
-    ]
+    return [[axis.text(value) for axis, value in zip(region.domain.axes, row, strict=True)] for row in rows]
 
 
 def _body(report: AuditReport) -> str:

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from lime_guarantee.region.report import MOST_FEATURES, answer, evidence, in_presence
-from lime_guarantee.views.html.rows import Bar, FeatureRow, feature_rows
+from lime_guarantee.views.feature_row import Bar, FeatureRow, feature_rows, shown_order
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.record import AuditRecord
@@ -35,7 +35,7 @@ NUMBER = "text-align: right; padding: 3px 14px 3px 0; vertical-align: middle; wh
 
 def region_view(region: GuaranteeRegion) -> str:
     """A region: the answer, a row for every feature, the evidence."""
-    rows = feature_rows(region)
+    rows = feature_rows(region, shown_order(region, parts_in_place=True))
     shown = _parts(rows) if in_presence(region) else _table(rows)
     return (
         f'<div style="line-height: 1.45"><div style="font-weight: bold">{escape(answer(region))}</div>'
@@ -75,13 +75,13 @@ def record_view(record: AuditRecord) -> str:
 
 
 def _table(rows: list[FeatureRow]) -> str:
-    weighted = any(row.weight for row in rows)
+    weighted = any(row.weight is not None for row in rows)
     head = _head("feature", ">instance", *([">weight"] if weighted else []), "", "region", ">reach")
     shown = "".join(
-        f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance)}</td>'
-        + (f'<td style="{NUMBER}">{escape(row.weight)}</td>' if weighted else "")
-        + f'<td style="{CELL}">{"" if row.bar is None else _bar(row.bar)}</td>'
-        f'<td style="{CELL}">{_extent(row)}</td><td style="{NUMBER}">{escape(row.reach)}</td></tr>'
+        f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance_text)}</td>'
+        + (f'<td style="{NUMBER}">{escape(row.weight_text)}</td>' if weighted else "")
+        + f'<td style="{CELL}">{"" if row.bar_in_shares is None else _bar(row.bar_in_shares)}</td>'
+        f'<td style="{CELL}">{_extent(row)}</td><td style="{NUMBER}">{escape(row.reach_text)}</td></tr>'
         for row in rows[:MOST_FEATURES]
     )
     more = len(rows) - MOST_FEATURES
@@ -107,11 +107,11 @@ def _rows(rows: str, head: str = "") -> str:
 
 
 def _extent(row: FeatureRow) -> str:
-    if row.kind != "categorical" or len(row.categories) == 1:
+    if len(row.choices) < 2:
         return escape(row.extent)
-    shown = row.categories[:MOST_FEATURES]
+    shown = row.choices[:MOST_FEATURES]
     chips = "".join(_chip(label, "", MAY if allowed else MUST_NOT) for label, allowed in shown)
-    return chips + _more(len(row.categories))
+    return chips + _more(len(row.choices))
 
 
 def _parts(rows: list[FeatureRow]) -> str:
@@ -128,7 +128,7 @@ def _parts(rows: list[FeatureRow]) -> str:
 
 def _listed(parts: list[FeatureRow], look: str) -> str:
     chips = "".join(
-        _chip(part.name, "" if part.weight == "0" else part.weight, look) for part in parts[:MOST_FEATURES]
+        _chip(part.name, part.weight_text if part.weight else "", look) for part in parts[:MOST_FEATURES]
     )
     return (chips or "none") + _more(len(parts))
 

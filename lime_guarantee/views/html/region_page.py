@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lime_guarantee.problem.surrogates import formula_of
-from lime_guarantee.region.report import answer, evidence, in_presence, value_text
+from lime_guarantee.region.report import answer, evidence, in_presence
+from lime_guarantee.space.number_text import number_text
 from lime_guarantee.support.arrays import FloatArray
+from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 from lime_guarantee.views.html.page import make_page, paragraphs
-from lime_guarantee.views.html.rows import FeatureRow, feature_rows
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
@@ -23,12 +24,12 @@ def region_page(region: GuaranteeRegion) -> str:
     """The page, as text."""
     problem = region.problem
     model, surrogate = _at_instance(region)
-    home = region.domain.encode(region.instance[np.newaxis])[0]
+    rows = feature_rows(region, shown_order(region, parts_in_place=True))
     data = {
         "certified": bool(region),
         "presence": in_presence(region),
         "radius": region.radius,
-        "features": [_feature(region, row, float(home[row.position])) for row in feature_rows(region)],
+        "features": [_feature(region, row) for row in rows],
         "formula": None if problem is None else formula_of(problem.surrogate, region.domain),
         "outputs": _outputs(region, len(surrogate)),
     }
@@ -43,23 +44,24 @@ def region_page(region: GuaranteeRegion) -> str:
     )
 
 
-def _feature(region: GuaranteeRegion, row: FeatureRow, home: float) -> dict[str, Any]:
+def _feature(region: GuaranteeRegion, row: FeatureRow) -> dict[str, Any]:
     """A feature, in engine coordinates: what its control and the test of the bounds need."""
-    axis, i = region.domain.axes[row.position], row.position
+    axis, i = row.axis, row.position
     return {
         "position": i,
         "name": row.name,
-        "kind": row.kind,
-        "weight": row.weight,
+        "switch": axis.is_switch,
+        "whole": axis.has_cells,
+        "weight": row.weight_text,
         "extent": row.extent,
-        "instance": row.instance,
-        "value": home,
+        "instance": row.instance_text,
+        "value": row.instance,
         "low": axis.low,
         "high": axis.high,
         "lower": float(region.lower[i]),
         "upper": float(region.upper[i]),
-        "labels": [label for label, _ in row.categories],
-        "allowed": [allowed for _, allowed in row.categories],
+        "labels": [label for label, _ in row.choices],
+        "allowed": [allowed for _, allowed in row.choices],
     }
 
 
@@ -89,8 +91,8 @@ def _outputs(region: GuaranteeRegion, count: int) -> list[str]:
 def _body(region: GuaranteeRegion, title: str, model: Sequence[float], surrogate: Sequence[float]) -> str:
     """All that does not change while values are tried."""
     compared = "".join(
-        f"<tr><th scope='row'>{html.escape(name)}</th><td>{value_text(float(f))}</td>"
-        f"<td>{value_text(float(g))}</td></tr>"
+        f"<tr><th scope='row'>{html.escape(name)}</th><td>{number_text(float(f))}</td>"
+        f"<td>{number_text(float(g))}</td></tr>"
         for name, f, g in zip(_outputs(region, len(model)), model, surrogate, strict=True)
     )
     if compared:

@@ -4,8 +4,9 @@ Every display has `plot(ax=None)`, which draws on the axes given or on those of 
 `ax_` and `figure_`, and returns the display. It is shown, saved and closed by whoever asked for it.
 """
 
+from lime_guarantee.views.feature_row import FeatureRow
 from lime_guarantee.views.plots.images import ImageDisplay
-from lime_guarantee.views.plots.overview import FeatureRow, RegionDisplay
+from lime_guarantee.views.plots.overview import RegionDisplay
 from lime_guarantee.views.plots.profile import ProfileDisplay
 from lime_guarantee.views.plots.reach import ReachDisplay
 from lime_guarantee.views.plots.reach_strips import ReachStripsDisplay

@@ -7,7 +7,10 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lime_guarantee.region.report import lower_text
+from lime_guarantee.space.axis import Axis
 from lime_guarantee.support.imports import require
 
 if TYPE_CHECKING:
@@ -63,6 +66,12 @@ def sign_colour(weight: float | None) -> str:
 def number(value: float, digits: int = 4) -> str:
     """A number with a minus as long as a plus."""
     return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+
+
+def value(axis: Axis, coordinate: float) -> str:
+    """The raw value at a coordinate of an axis."""
+    raw = axis.decode(np.array([coordinate])).tolist()[0]
+    return number(raw) if isinstance(raw, float) else axis.text(raw)
 
 
 def signed(weight: float) -> str:
@@ -129,12 +138,13 @@ def bare(ax: Any, *sides: str) -> None:
     ax.tick_params(color=TRACK, labelsize=9, labelcolor=INK)
 
 
-def cell_ticks(axis: Any, labels: Sequence[str], points: float) -> None:
-    """Ticks at cells: as many labels as have room along an axis that is so many points long, cut to fit."""
+def cell_ticks(axis: Any, labels: Sequence[str], points: float, start: float) -> None:
+    """Ticks at cells, the first of which starts there: as many labels as have room in so many points."""
     every = max(1, math.ceil(len(labels) * 24 / points))
     room = max(3, int(every * points / len(labels) / (9 * WIDTH_OF_A_CHARACTER)))
     chosen = range(0, len(labels), every)
-    axis.set_ticks(list(chosen), labels=[short(labels[k], room) for k in chosen], parse_math=False)
+    places = [start + 0.5 + k for k in chosen]
+    axis.set_ticks(places, labels=[short(labels[k], room) for k in chosen], parse_math=False)
 
 
 def legend_below(ax: Any, handles: Sequence[Any], *, points: float = 6) -> None:

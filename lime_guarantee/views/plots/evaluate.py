@@ -10,7 +10,7 @@ import numpy as np
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.space.domain import Axis, Domain
+from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -35,13 +35,6 @@ def problem_of(region: GuaranteeRegion, problem: Problem | None, caller: str) ->
             f"got {list(found.domain.names)}."
         )
     return found
-
-
-def cells_of(axis: Axis, most: int) -> FloatArray:
-    """The cells of an axis; so many of them, evenly chosen, where there are more."""
-    count = round(axis.high - axis.low) + 1
-    cells = np.round(np.linspace(axis.low, axis.high, min(most, count)))
-    return np.asarray(cells if axis.has_cells else [axis.low])
 
 
 def ask(

@@ -2,77 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.region.report import extent, in_presence
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.region.report import in_presence
+from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.support.checks import check_count
+from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 from lime_guarantee.views.plots import drawing
 from lime_guarantee.views.plots.overview_painter import RowPainter
-from lime_guarantee.views.plots.scales import (
-    allowed_cells,
-    cell_labels,
-    encoded,
-    ends,
-    histogram,
-    instance_coordinates,
-    interval,
-)
+from lime_guarantee.views.plots.scales import histogram
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
 
 LONGEST_EXTENT = 24
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureRow:
-    """What is drawn of one feature.
-
-    Parameters
-    ----------
-    name : str
-        Short, and different from the others'.
-    ends, bar : pair of float
-        The domain and the certified interval, in the domain's coordinates; a cell is 1 wide.
-    instance : float
-        Where the instance lies.
-    weight : float or None
-        What the explanation says of it; None without an explanation.
-    reach : float
-        Width of the bar over that of the domain.
-    allowed : array of bool
-        Of every category, in their order in the domain, whether it lies in the region; empty for numbers.
-    cells : tuple of str
-        What the categories are called.
-    end_texts : pair of str
-    extent : str
-        The certified values in words.
-    data : array or None
-        Heights, up to 1, of the data's histogram.
-    constant : bool
-        Whether the feature has a single value.
-    """
-
-    name: str
-    ends: tuple[float, float]
-    bar: tuple[float, float]
-    instance: float
-    weight: float | None
-    reach: float
-    allowed: BoolArray
-    cells: tuple[str, ...]
-    end_texts: tuple[str, str]
-    extent: str
-    data: FloatArray | None
-    constant: bool
-
-    def share(self, coordinate: float) -> float:
-        """Where a coordinate lies between the ends, from 0 to 1."""
-        return (coordinate - self.ends[0]) / (self.ends[1] - self.ends[0])
 
 
 @dataclass(eq=False)
@@ -122,14 +68,20 @@ class RegionDisplay:
         check_count("max_features", max_features, "a positive integer")
         if not region:
             return cls((), "", "", drawing.no_region(region))
-        order = np.arange(len(region.domain))
-        if region.explained is not None:
-            order = np.argsort(-np.abs(region.explained.weights), kind="stable")
+        order = shown_order(region, parts_in_place=False)
         shown, rest = order[:max_features], order[max_features:]
         names = drawing.short_names(region.names)
-        home, points = instance_coordinates(region), encoded(region, data)
-        rows = tuple(_row(region, int(i), names[i], home, points) for i in shown)
-        return cls(rows, _summary(region, rest) if rest.size else "", _headline(region))
+        points = None if data is None else region.domain.encode(data)
+        rows = tuple(
+            replace(
+                row,
+                name=names[row.position],
+                extent=_short_extent(row, parts=in_presence(region)),
+                data=_heights(row, points),
+            )
+            for row in feature_rows(region, shown)
+        )
+        return cls(rows, _summary(region, rest) if rest else "", _headline(region))
 
     def plot(self, ax: Any = None) -> RegionDisplay:
         """Draw it, on the axes given or on those of a new figure."""
@@ -149,42 +101,23 @@ class RegionDisplay:
         return any(row.data is not None for row in self.rows)
 
 
-def _row(
-    region: GuaranteeRegion, i: int, name: str, home: FloatArray, points: FloatArray | None
-) -> FeatureRow:
-    axis = region.domain.axes[i]
-    presence = in_presence(region)
-    cells = () if axis.constant else cell_labels(axis, presence=presence)
-    return FeatureRow(
-        name=name,
-        ends=ends(axis),
-        bar=interval(axis, region.lower[i], region.upper[i]),
-        instance=float(home[i]),
-        weight=None if region.explained is None else region.explained.weights[i],
-        reach=float(region.reach[i]),
-        allowed=allowed_cells(region, i) if cells else np.empty(0, dtype=np.bool_),
-        cells=cells,
-        end_texts=("", "")
-        if cells
-        else (drawing.number(axis.low), "" if axis.constant else drawing.number(axis.high)),
-        extent=_extent(region, i),
-        data=None if points is None or axis.constant else histogram(axis, points[:, i]),
-        constant=axis.constant,
-    )
+def _heights(row: FeatureRow, points: FloatArray | None) -> FloatArray | None:
+    """The histogram of the data behind a feature."""
+    return None if points is None or row.constant else histogram(row.axis, points[:, row.position])
 
 
-def _extent(region: GuaranteeRegion, i: int) -> str:
+def _short_extent(row: FeatureRow, *, parts: bool) -> str:
     """The certified values in few characters."""
-    axis, free = region.domain.axes[i], bool(region.reach[i] == 1)
-    if axis.constant:
-        return "constant"
-    if in_presence(region):
+    free = row.reach == 1
+    if row.constant:
+        return row.extent
+    if parts:
         return "may go" if free else "must stay"
-    text = "free" if free else extent(region, i, axis)
-    if axis.kind == "categorical":
+    text = "free" if free else row.extent
+    if row.cells and not row.axis.is_switch:  # a hyphen in a name is no minus
         return drawing.short(text, LONGEST_EXTENT)
     if len(text) > LONGEST_EXTENT:  # so narrow that its ends differ in the last digits only
-        return f"near {drawing.number(region.lower[i])}"
+        return f"near {drawing.value(row.axis, row.bar[0])}"
     return text.replace("-", "\N{MINUS SIGN}")
 
 
@@ -198,7 +131,7 @@ def _headline(region: GuaranteeRegion) -> str:
     return f"Faithful on {promise} of {shape}, {confidence}"
 
 
-def _summary(region: GuaranteeRegion, rest: Any) -> str:
+def _summary(region: GuaranteeRegion, rest: list[int]) -> str:
     """The features that have no row of their own."""
     constant = np.array([axis.constant for axis in region.domain.axes])[rest]
     reach = np.where(constant, np.inf, region.reach[rest])
@@ -206,7 +139,7 @@ def _summary(region: GuaranteeRegion, rest: Any) -> str:
     if constant.any():
         facts.append(f"{constant.sum()} constant")
     if np.any(reach < 1):
-        shortest = int(rest[np.argmin(reach)])
+        shortest = rest[int(np.argmin(reach))]
         facts.append(
             f"shortest reach {drawing.percent(reach.min())} ({drawing.short(region.names[shortest])})"
         )

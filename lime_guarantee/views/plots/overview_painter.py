@@ -10,7 +10,8 @@ from lime_guarantee.support.imports import require
 from lime_guarantee.views.plots import drawing
 
 if TYPE_CHECKING:
-    from lime_guarantee.views.plots.overview import FeatureRow, RegionDisplay
+    from lime_guarantee.views.feature_row import FeatureRow
+    from lime_guarantee.views.plots.overview import RegionDisplay
 
 NOTCH = 0.14
 """How far the instance's tick stands out of a bar, in rows."""
@@ -51,9 +52,9 @@ class RowPainter:
             return (max(map(len, texts)) * drawing.WIDTH_OF_A_CHARACTER + 1.0) * self.size
 
         weights = [drawing.signed(row.weight) for row in self.rows if row.weight is not None]
-        low = room([row.end_texts[0] for row in self.rows] + [""])
+        low = room([_end_texts(row)[0] for row in self.rows] + [""])
         weight = room(["weight", *weights]) if weights else 0.0
-        high = room([row.end_texts[1] for row in self.rows] + [""])
+        high = room([_end_texts(row)[1] for row in self.rows] + [""])
         values = room(["guaranteed", *(row.extent for row in self.rows)])
         reach = room(["< 0.01 %"])
         track = max(width - (low + weight + high + values + reach), 0.25 * width)
@@ -90,8 +91,9 @@ class RowPainter:
 
     def _paint_row(self, y: int, row: FeatureRow) -> None:
         line = y + self.middle
-        self._text("low", line, row.end_texts[0], ha="right", color=drawing.SOFT)
-        self._text("high", line, row.end_texts[1], color=drawing.SOFT)
+        low, high = _end_texts(row)
+        self._text("low", line, low, ha="right", color=drawing.SOFT)
+        self._text("high", line, high, color=drawing.SOFT)
         self._text("guaranteed", line, row.extent)
         if row.weight is not None:
             self._text("weight", line, drawing.signed(row.weight), ha="right")
@@ -183,3 +185,11 @@ class RowPainter:
         if self.has_data:
             key.append(box("data", drawing.DATA, edgecolor="none"))
         return key
+
+
+def _end_texts(row: FeatureRow) -> tuple[str, str]:
+    """What stands at the ends of a track; cells that have names need nothing there, a constant is one end."""
+    if row.cells:
+        return "", ""
+    low, high = drawing.value(row.axis, row.axis.low), drawing.value(row.axis, row.axis.high)
+    return low, "" if row.constant else high

@@ -9,20 +9,14 @@ import numpy as np
 
 from lime_guarantee.problem.agreement import Agreement, SameChange, SameClass, SameValue
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.report import extent, in_presence
+from lime_guarantee.region.report import extent_of, extent_text
 from lime_guarantee.space.domain import FeatureKey, feature_index
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 from lime_guarantee.support.imports import require
+from lime_guarantee.views.feature_row import cell_labels, instance_coordinates
 from lime_guarantee.views.plots import drawing
-from lime_guarantee.views.plots.evaluate import ask, cells_of, problem_of
-from lime_guarantee.views.plots.scales import (
-    allowed_cells,
-    cell_edges,
-    cell_labels,
-    ends,
-    instance_coordinates,
-    interval,
-)
+from lime_guarantee.views.plots.evaluate import ask, problem_of
+from lime_guarantee.views.plots.scales import cell_edges
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
@@ -108,11 +102,9 @@ class ProfileDisplay:
         i = feature_index(feature, region.names, "feature")
         found = problem_of(region, problem, "plot_profile")
         axis, home = region.domain.axes[i], instance_coordinates(region)
-        if axis.has_cells or axis.constant:
-            where = cells_of(axis, PLACES)
-        else:
-            where = np.union1d(np.linspace(axis.low, axis.high, PLACES), [region.lower[i], region.upper[i]])
-        where = np.union1d(where, home[i])
+        where = np.union1d(axis.evenly(PLACES), home[i])
+        if not axis.has_cells:
+            where = np.union1d(where, [region.lower[i], region.upper[i]])
         at_home = int(np.searchsorted(where, home[i]))
         model, surrogate = ask(found, region.domain, home, {i: where})
         faithful = found.agreement(model, surrogate)
@@ -134,9 +126,9 @@ class ProfileDisplay:
             output=_output(region, several=several),
             instance=float(home[i]),
             held=_held(region, i),
-            ends=ends(axis),
-            cells=() if axis.constant else cell_labels(axis, presence=in_presence(region)),
-            stepped=axis.has_cells or axis.constant,
+            ends=axis.ends_as_drawn,
+            cells=() if axis.constant else cell_labels(region, axis),
+            stepped=axis.unit > 0,
             headline=_headline(region, i),
         )
 
@@ -158,7 +150,7 @@ class ProfileDisplay:
         else:
             self._draw_lines(ax)
         if self.cells:
-            drawing.cell_ticks(ax.xaxis, self.cells, drawing.size_in_points(ax)[0])
+            drawing.cell_ticks(ax.xaxis, self.cells, drawing.size_in_points(ax)[0], self.ends[0])
         self._draw_failing(ax)
         at_home = int(np.searchsorted(self.coordinates, self.instance))
         ax.axvline(self.instance, color=drawing.INK, lw=1, ls=":", zorder=3)
@@ -252,15 +244,10 @@ def _output(region: GuaranteeRegion, *, several: bool) -> str:
 
 def _held(region: GuaranteeRegion, i: int) -> tuple[tuple[float, float], ...]:
     """What to shade: an interval, or the allowed cells one by one."""
-    axis = region.domain.axes[i]
-    if not region:
-        return ()
-    if axis.kind != "categorical":
-        return (interval(axis, region.lower[i], region.upper[i]),)
-    return tuple((k - 0.5, k + 0.5) for k in np.flatnonzero(allowed_cells(region, i)).tolist())
+    return region.domain.axes[i].intervals_as_drawn(extent_of(region, i)) if region else ()
 
 
 def _headline(region: GuaranteeRegion, i: int) -> str:
     if not region:
         return drawing.no_region(region)
-    return f"In the region: {extent(region, i, region.domain.axes[i])}"
+    return f"In the region: {extent_text(region, i)}"

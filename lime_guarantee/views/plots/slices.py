@@ -9,14 +9,14 @@ import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.report import in_presence
 from lime_guarantee.space.domain import FeatureKey, feature_index
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 from lime_guarantee.support.checks import check_count
 from lime_guarantee.support.imports import require
+from lime_guarantee.views.feature_row import cell_labels
 from lime_guarantee.views.plots import drawing
-from lime_guarantee.views.plots.evaluate import ask, cells_of, problem_of
-from lime_guarantee.views.plots.scales import cell_edges, cell_labels, ends, interval
+from lime_guarantee.views.plots.evaluate import ask, problem_of
+from lime_guarantee.views.plots.scales import cell_edges
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
@@ -102,17 +102,14 @@ class SliceDisplay:
         domain, box = region.search_domain, region.search_box  # there the allowed categories are neighbours
         home = domain.encode(region.instance[np.newaxis])[0]
         axes = [domain.axes[k] for k in features]
-        places = [
-            cells_of(axis, resolution)
-            if axis.has_cells or axis.constant
-            else np.linspace(axis.low, axis.high, 2 * resolution + 1)[1::2]
-            for axis in axes
-        ]
+        places = [axis.middles(resolution) for axis in axes]
         up, across = np.meshgrid(places[1], places[0], indexing="ij")
         answers = ask(found, domain, home, {features[0]: across.ravel(), features[1]: up.ravel()})
-        spans = [interval(axis, box.lower[k], box.upper[k]) for axis, k in zip(axes, features, strict=True)]
-        edges = [cell_edges(place, ends(axis)) for place, axis in zip(places, axes, strict=True)]
-        labels = [cell_labels(axis, presence=in_presence(region)) for axis in axes]
+        spans = [
+            axis.interval_as_drawn(box.lower[k], box.upper[k]) for axis, k in zip(axes, features, strict=True)
+        ]
+        edges = [cell_edges(place, axis.ends_as_drawn) for place, axis in zip(places, axes, strict=True)]
+        labels = [cell_labels(region, axis) for axis in axes]
         points = np.empty((0, 2)) if data is None else domain.encode(data)[:, features]
         others = len(region.domain) - 2
         return cls(
@@ -120,7 +117,7 @@ class SliceDisplay:
             edges=(edges[0], edges[1]),
             faithful=found.agreement(*answers).reshape(across.shape),
             box=(spans[0], spans[1]) if region else None,
-            radius=None if any(axis.has_cells or axis.constant for axis in axes) else region.radius,
+            radius=None if any(axis.unit > 0 for axis in axes) else region.radius,
             instance=(float(home[features[0]]), float(home[features[1]])),
             data=_some(points[np.isfinite(points).all(axis=1)]),
             cells=(labels[0], labels[1]),
@@ -149,9 +146,9 @@ class SliceDisplay:
         ax.set_ylabel(drawing.short(self.names[1], 50), parse_math=False)
         width, height = drawing.size_in_points(ax)
         if self.cells[0]:
-            drawing.cell_ticks(ax.xaxis, self.cells[0], width)
+            drawing.cell_ticks(ax.xaxis, self.cells[0], width, self.edges[0][0])
         if self.cells[1]:
-            drawing.cell_ticks(ax.yaxis, self.cells[1], 4 * height)
+            drawing.cell_ticks(ax.yaxis, self.cells[1], 4 * height, self.edges[1][0])
         drawing.legend_below(ax, self._key(), points=40)
         return self
 

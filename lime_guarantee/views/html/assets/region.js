@@ -30,8 +30,9 @@ const TERMS = {
 
 /** How a value lies outside a feature's part of the region, in words; nothing if it does not. */
 function leaves(feature, value) {
-  if (feature.kind === "categorical") {
-    return feature.allowed[value] ? "" : `${feature.labels[value]} is not allowed`;
+  if (feature.labels.length) {
+    const cell = value - feature.low;
+    return feature.allowed[cell] ? "" : `${feature.labels[cell]} is not allowed`;
   }
   if (value >= feature.lower && value <= feature.upper) return "";
   if (whatIf.presence) return value < feature.lower ? "must stay" : "must go";
@@ -47,7 +48,7 @@ function departures(values) {
     .filter((one) => one.words);
   if (whatIf.radius !== null && found.length === 0) {
     const distance = Math.hypot(...whatIf.features.map((feature, i) =>
-      (feature.kind === "continuous" ? values[i] - feature.value : 0)));
+      (feature.whole ? 0 : values[i] - feature.value)));
     if (distance > whatIf.radius) {
       const words = `${short(distance - whatIf.radius)} beyond the ball's radius of ${short(whatIf.radius)}`;
       found.push({ i: -1, name: "all features together", words });
@@ -81,18 +82,18 @@ function makeSlider(feature, i) {
 
 function makeInputs(feature, i) {
   const common = { id: `f${i}`, "aria-describedby": `e${i}`, disabled: feature.low === feature.high };
-  if (feature.kind === "categorical") {
+  if (feature.labels.length) {
     const select = make("select", common, ...feature.labels.map((label, k) =>
-      make("option", { value: k }, feature.allowed[k] || !whatIf.certified ? label : `${label} (outside)`)));
+      make("option", { value: feature.low + k }, feature.allowed[k] || !whatIf.certified ? label : `${label} (outside)`)));
     select.addEventListener("change", () => change(i, Number(select.value)));
     return { elements: [select], show: (value) => { select.value = value; } };
   }
-  if (feature.kind === "binary") {
+  if (feature.switch) {
     const check = make("input", { ...common, type: "checkbox" });
     check.addEventListener("change", () => change(i, Number(check.checked)));
     return { elements: [make("span", { class: "check" }, check)], show: (value) => { check.checked = value === 1; } };
   }
-  const whole = feature.kind === "integer";
+  const { whole } = feature;
   const step = whole ? 1 : "any";
   const range = make("input", { ...common, type: "range", min: feature.low, max: feature.high, step });
   const number = make("input", {
