@@ -15,8 +15,8 @@ from lime_guarantee.space.box import Box
 PURITY, CONFIDENCE = 0.9, 0.9
 FEWEST = 300
 FEWER = 120
-"""Runs of what is dear: 23 of the regions may be bad, by the same one in a thousand (47 of 300). So certifiers
-of which 30 % of the regions are bad are caught with probability 0.995 (of 300 runs: 22 %)."""
+"""Runs of what is dear: 23 regions may be bad, by the same one in a thousand (47 of 300). So a certifier of
+which 30 % of the regions are bad is caught with probability 0.995 (in 300 runs: one of 22 %)."""
 SOME_OR_MANY = pytest.mark.parametrize("runs", [FEWER, pytest.param(600, marks=pytest.mark.slow)])
 
 pytestmark = pytest.mark.compiled
@@ -61,9 +61,9 @@ def test_balanced_keeps_the_promise(name, certifier, runs):
 
 @pytest.fixture
 def hopes(monkeypatch):
-    """An optimist that hopes for boxes that fail twice as often as they may; at this purity there would be none.
+    """What an optimist proposes that hopes for boxes that fail twice as often as they may.
 
-    What it proposes is in the list.
+    By itself it would propose nothing at this purity.
     """
     monkeypatch.setattr(balanced, "RARE", 1.0)
     monkeypatch.setattr(optimist, "AIM", 2.0)
