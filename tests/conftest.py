@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+# One thread a process, for numpy, scipy, scikit-learn, xgboost and lightgbm: the suite runs a process a core,
+# and threads that spin while they wait for a busy core cost ten times what they save. The libraries read this
+# when they are loaded; the workers of xdist, and whatever tests start, inherit it.
+for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[limit] = "1"
+
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
 sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
