@@ -184,7 +184,7 @@ class Adapter:
         self.given_label, self.given_agreement = label, agreement
         self.bounds, self.tolerance = bounds, tolerance
         self.settings = Settings() if settings is None else settings
-        self.options, self.notes = options, list[str]()
+        self.read_as, self.notes = dict(options), list[str]()
         self._predict_fn = self.captured.predict_fn if predict_fn is None else predict_fn
         self.read(**options)
 
@@ -337,7 +337,7 @@ class Adapter:
             surrogate_at_instance=surrogate,
             weights=tuple(float(weight) for weight in self.weights),
             notes=tuple(self.notes),
-            options={name: _in_words(value) for name, value in self.options.items()},
+            options={name: _in_words(value) for name, value in self.read_as.items()},
         )
         return Problem(
             self.model,

@@ -54,6 +54,7 @@ class LimeImageAdapter(LimeAdapter):
             hide_color = None if facts is None else facts["hide_color"]
             if facts is None:
                 self.notes.append("hide_color is not known; LIME's default, the mean colour, was taken.")
+        self.read_as = {"hide_color": hide_color}
         present = np.unique(self.explanation.segments)
         count = present.size  # LIME makes a column of every superpixel, and takes column j for superpixel j
         self.instance = np.ones(count)

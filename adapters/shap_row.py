@@ -125,6 +125,7 @@ class ShapRowAdapter(Adapter):
         check_choice("surrogate", surrogate, SURROGATES)
         check_choice("space", space, ("features", "coalition"))
         check_choice("units", units, ("explained", "probability"))
+        self.read_as = {"surrogate": surrogate, "space": space, "units": units}
         self.facts = self._facts(background)
         self.row = _row(self.explanation, self.given_instance)
         if self._predict_fn is None and self.facts.model is None:

@@ -85,8 +85,8 @@ def test_the_optimist_keeps_the_promise(name, certifier, runs, hopes):
 
 
 def test_a_certifier_that_spends_too_much_is_caught_in_fewer_runs(hopes, monkeypatch):
-    honest = certify.TESTS["zero-failure"]
-    monkeypatch.setitem(certify.TESTS, "zero-failure", lambda evidence, level: honest(evidence, 0.5))
+    honest = TESTS["zero-failure"]
+    monkeypatch.setitem(TESTS, "zero-failure", lambda evidence, purity, level: honest(evidence, purity, 0.5))
     purities = balanced_purities("l1 ball", "zero-failure", FEWER)
     with pytest.raises(AssertionError, match="regions are bad"):
         assert_promise_kept(purities, FEWER)

@@ -584,7 +584,7 @@ def test_another_instance_than_the_one_explained_is_refused():
     with pytest.raises(InvalidInputError, match="Pass the row that was explained"):
         region_of(explained, instance=explained.training_data[8])
     discretised = explained_variant("quartile")
-    with pytest.raises(InvalidInputError, match="when it was explained"):
+    with pytest.raises(InvalidInputError, match="Pass the row and the explainer that it was made with"):
         region_of(discretised, instance=discretised.training_data[8])
 
 
@@ -790,7 +790,7 @@ def test_the_development_version_keeps_a_value_for_every_label(name):
     assert region_of(explained, agreement="change", label=label) == before
     first = next(iter(right))
     explained.explanation.local_pred = {**right, first: right[first] + 0.01}
-    with pytest.raises(InvalidInputError, match="Pass the row that was explained"):
+    with pytest.raises(InvalidInputError, match="LIME's own regressor gave"):
         region_of(explained, agreement="change", label=label)
 
 

@@ -73,8 +73,8 @@ def test_it_is_frozen(region):
 
 def test_from_dict_says_what_does_not_fit(region):
     data = region.to_dict()
-    data["extra"] = data.pop("purity")
-    with pytest.raises(InvalidInputError, match=r"missing \['purity'\], unknown \['extra'\]"):
+    data["extra"] = data.pop("settings")
+    with pytest.raises(InvalidInputError, match=r"missing \['settings'\], unknown \['extra'\]"):
         GuaranteeRegion.from_dict(data)
 
 
@@ -192,8 +192,8 @@ def test_a_region_remembers_its_problem_while_it_lives_and_writes_none_of_it():
     problem = Problem(
         lambda X: X[:, 0], lambda X: X[:, 0], SameValue(0.1), np.array([0.5]), Domain.from_bounds([0], [1])
     )
-    region = find_region(problem.faithful, problem.instance, problem.domain, random_state=0)
-    assert region == find_region(problem, random_state=0)
+    region = find_region(problem, random_state=0)
+    assert region == find_region(problem.faithful, problem.instance, problem.domain, random_state=0)
     assert region.problem is problem
     unpickled = pickle.loads(pickle.dumps(region))  # the lambdas cannot be pickled
     assert unpickled == region

@@ -112,7 +112,7 @@ def _from_frame(X: Any, order: Sequence[str] | None) -> Table:
         declared = getattr(column.dtype, "categories", None)
         if declared is not None:
             categories[i] = tuple(declared)
-        elif getattr(column.dtype, "kind", "O") not in "fiub":
+        elif getattr(column.dtype, "kind", "O") not in "fiub" and not _holds_numbers(column):
             categories[i] = _distinct(column.dropna().to_numpy())
         columns.append(column.to_numpy(dtype=object) if i in categories else _float_column(column))
     if categories:
@@ -122,6 +122,12 @@ def _from_frame(X: Any, order: Sequence[str] | None) -> Table:
     else:
         values = np.column_stack(columns) if columns else np.empty((len(X), 0))
     return Table(_checked(values), names, categories)
+
+
+def _holds_numbers(column: Any) -> bool:
+    """Whether a column of objects holds numbers and missing values alone; truth values are none."""
+    values = [value for value in column.tolist() if not is_missing(value)]
+    return bool(values) and all(is_number(v) and not isinstance(v, bool | np.bool_) for v in values)
 
 
 def _float_column(column: Any) -> AnyArray:
