@@ -140,6 +140,7 @@ def test_the_wheel_holds_nothing_else(names):
 def test_the_runtime_requirements_are_few(metadata):
     requirements = runtime_requirements(metadata.get_all("Requires-Dist"))
     assert requirements == {
+        "cattrs",
         "cloudpickle",
         "joblib",
         "numba",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +18,13 @@ from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
+from lime_guarantee.region.codec import from_plain, leaves_out, to_plain, to_text
 from lime_guarantee.region.report import describe, extent_of
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain, FeatureKey
-from lime_guarantee.space.tables import from_json, plain, to_json
+from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, frozen
 from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
@@ -329,53 +330,17 @@ class GuaranteeRegion:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, in plain types; `from_dict` makes the same region of it."""
-        data = {name: getattr(self, name) for name in WRITTEN}
-        data.update(
-            domain=self.domain.to_dict(),
-            settings=self.settings.to_dict(),
-            instance=[to_json(value) for value in self.instance.tolist()],
-            lower=self.lower.tolist(),
-            upper=self.upper.tolist(),
-            allowed={name: [to_json(value) for value in values] for name, values in self.allowed.items()},
-            certificate=None if self.certificate is None else asdict(self.certificate),
-            widened=list(self.widened),
-            explained=None if self.explained is None else _plain_dict(self.explained),
-        )
-        return data
+        """Everything but the problem, in types that JSON has; `from_dict` makes the same region of it."""
+        return to_plain(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GuaranteeRegion:
         """The region that `to_dict` described."""
-        expected = set(WRITTEN)
-        if set(data) != expected:
-            raise InvalidInputError(
-                f"data: not a region of version {data.get('version', 'unknown')}: "
-                f"missing {sorted(expected - set(data))}, unknown {sorted(set(data) - expected)}."
-            )
-        certificate = data["certificate"]
-        return cls(
-            **{
-                **data,
-                "domain": Domain.from_dict(data["domain"]),
-                "settings": Settings.from_dict(data["settings"]),
-                "instance": [from_json(value) for value in data["instance"]],
-                "allowed": {name: tuple(map(from_json, values)) for name, values in data["allowed"].items()},
-                "certificate": None if certificate is None else Certificate(**certificate),
-                "widened": tuple(data["widened"]),
-                "explained": None if data["explained"] is None else _explained(data["explained"]),
-            }
-        )
+        return from_plain(data, cls)
 
     def to_json(self) -> str:
-        """Everything, as JSON."""
-        try:
-            return json.dumps(self.to_dict(), allow_nan=False)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"the region cannot be written as JSON: {error}. Categories must be text, numbers, "
-                "booleans or None; encode the others before."
-            ) from error
+        """Everything but the problem, as JSON."""
+        return to_text(self)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """A page to try values on: whether they are inside the guarantee, and what the explanation predicts.
@@ -425,17 +390,7 @@ class GuaranteeRegion:
         return Ball(instance, self.radius, self.search_domain.box())
 
 
-WRITTEN = tuple(entry.name for entry in fields(GuaranteeRegion) if entry.name != "problem")
-"""The fields that are written down."""
-
-
-def _plain_dict(explained: ExplanationInfo) -> dict[str, Any]:
-    return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(explained).items()}
-
-
-def _explained(data: Mapping[str, Any]) -> ExplanationInfo:
-    values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
-    return ExplanationInfo(**values)
+leaves_out(GuaranteeRegion, "problem")
 
 
 def region_from(
