@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import pickle
 import re
 import subprocess
 import sys
@@ -14,10 +15,25 @@ from lime.explanation import DomainMapper, Explanation
 from lime.lime_image import ImageExplanation, LimeImageExplainer
 from lime.lime_tabular import LimeTabularExplainer
 from lime.lime_text import LimeTextExplainer
-from lime_guarantee.adapters import BUILT_IN, find_adapter, lime_image, lime_tabular, lime_text
+from lime_guarantee.adapters import registry
+from lime_guarantee.adapters.lime_image import LimeImageAdapter
+from lime_guarantee.adapters.lime_table import LimeTableAdapter
+from lime_guarantee.adapters.lime_text import LimeTextAdapter
+from lime_guarantee.adapters.registry import adapter_for
 from reviews import TEXT, classifier
 
-from lime_guarantee import GuaranteeRegion, InvalidInputError, guarantee_region, wrap
+from lime_guarantee import (
+    Adapter,
+    GuaranteeRegion,
+    GuaranteeWarning,
+    InvalidInputError,
+    audit,
+    guarantee_region,
+    install,
+    register,
+    uninstall,
+    wrap,
+)
 
 ROOT = Path(__file__).parent.parent
 QUICK = {"purity": 0.9, "confidence": 0.9, "effort": "low", "random_state": 0}
@@ -55,18 +71,18 @@ def image_explanation():
 
 
 def test_every_explanation_of_lime_finds_its_adapter():
-    assert find_adapter(table_explanation()[1]) is lime_tabular.adapt
-    assert find_adapter(text_explanation()) is lime_text.adapt
-    assert find_adapter(image_explanation()) is lime_image.adapt
+    assert adapter_for(table_explanation()[1]) is LimeTableAdapter
+    assert adapter_for(text_explanation()) is LimeTextAdapter
+    assert adapter_for(image_explanation()) is LimeImageAdapter
 
 
 def test_a_subclass_finds_the_adapter_of_its_base():
     explanation = text_explanation()
     explanation.__class__ = type("Mine", (Explanation,), {})
-    assert find_adapter(explanation) is lime_text.adapt
+    assert adapter_for(explanation) is LimeTextAdapter
     image = image_explanation()
     image.__class__ = type("Mine", (ImageExplanation,), {})
-    assert find_adapter(image) is lime_image.adapt
+    assert adapter_for(image) is LimeImageAdapter
 
 
 @pytest.mark.parametrize(
@@ -80,17 +96,17 @@ def test_an_unknown_object_is_told_what_is_supported_and_how_to_add_to_it(thing)
     said = str(caught.value)
     kind = type(thing)
     assert f"no adapter for {kind.__module__}.{kind.__qualname__}" in said
-    for name in BUILT_IN:
+    for name in ("lime.explanation.Explanation", "lime.lime_image.ImageExplanation", "shap.Explanation"):
         assert name in said
     assert "`find_region`" in said
-    assert "entry point of the group 'lime_guarantee.adapters'" in said
+    assert "a subclass of Adapter, registered with @register" in said
 
 
 def test_recognising_imports_no_explanation_library():
     code = """
 import json, sys
 from lime_guarantee import InvalidInputError
-from lime_guarantee.adapters import find_adapter
+from lime_guarantee.adapters.registry import adapter_for
 
 class Foreign:
     domain_mapper = object()
@@ -98,7 +114,7 @@ class Foreign:
 said = []
 for thing in (Foreign(), [], None):
     try:
-        find_adapter(thing)
+        adapter_for(thing)
     except InvalidInputError as error:
         said.append(str(error))
 libraries = [name for name in ("lime", "shap", "skimage", "pandas") if name in sys.modules]
@@ -112,14 +128,13 @@ print(json.dumps([len(said), libraries]))
 # --------------------------------------------------------------------------------- adapters of others
 
 MODULE = '''
-"""A package of somebody else's: an explanation by a threshold, and its adapter."""
+"""A package of somebody else's: an explanation by a threshold, its explainer, and its adapter."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
-from lime_guarantee import Domain, ExplanationInfo
-from lime_guarantee.adapters.request import Subject
-from lime_guarantee.problem.problem import Problem
+from lime_guarantee import Adapter, Domain
 
 
 @dataclass
@@ -134,48 +149,67 @@ class Special(ThresholdExplanation):
     pass
 
 
-def adapt(explanation, request, *, low=-1.0, high=1.0):
-    predict_fn = request.model()
-    row = np.asarray(explanation.row, dtype=float)
-    explained = ExplanationInfo(
-        kind="threshold",
-        space="features",
-        label=None,
-        label_name=None,
-        agreement="value",
-        tolerance=0.1 if request.tolerance is None else request.tolerance,
-        model_at_instance=tuple(predict_fn(row[np.newaxis])),
-        surrogate_at_instance=(float(row[0] > explanation.threshold),),
-        weights=(1.0, 0.0),
-    )
-    domain = Domain.from_bounds([low, low], [high, high], names=["x", "y"])
+class Broad(ThresholdExplanation):
+    pass
 
 
-    def surrogate(X):
-        return (X[:, 0] > explanation.threshold).astype(float)
+class ThresholdExplainer:
+    def __init__(self, threshold):
+        self.threshold = threshold
 
-    return Subject(Problem(predict_fn, surrogate, explained.agreement, row, domain), explained, 1)
+    def explain(self, instance, predict_fn):
+        return ThresholdExplanation(self.threshold, list(instance))
 
 
-def adapt_anything(explanation, request, **options):
-    return adapt(explanation, request, low=-options["reach"], high=options["reach"])
+class ThresholdAdapter(Adapter):
+    explanation_class = "threshold_explainer.ThresholdExplanation"
+    explainer_class, explain_method = "threshold_explainer.ThresholdExplainer", "explain"
+    kind = "threshold"
+
+    @classmethod
+    def recognises(cls, explanation):
+        return not isinstance(explanation, Broad)
+
+    def read(self, *, low=-1.0, high=1.0):
+        self.instance = np.asarray(self.explanation.row, dtype=float)
+        self.weights = [1.0, 0.0]
+        self.domain = Domain.from_bounds([low, low], [high, high], names=["x", "y"])
+
+    def surrogate(self, X):
+        return (X[:, 0] > self.explanation.threshold).astype(float)
+
+
+class BroadAdapter(ThresholdAdapter):
+    explanation_class = "threshold_explainer.Broad"
+
+    @classmethod
+    def recognises(cls, explanation):
+        return True
+
+    def read(self, **options):
+        super().read(low=-options["reach"], high=options["reach"])
 '''
+
+ENTRIES = """
+    [lime_guarantee.adapters]
+    thresholds = threshold_explainer:ThresholdAdapter
+    broad = threshold_explainer:BroadAdapter
+    """
 
 
 @pytest.fixture
 def threshold(tmp_path, monkeypatch):
     """A third-party distribution, as an installer leaves it: a module, and metadata with entry points."""
-    (tmp_path / "threshold_explainer.py").write_text(MODULE, encoding="utf-8")
-    metadata = tmp_path / "threshold_explainer-1.0.dist-info"
+    yield from distribution(tmp_path, monkeypatch, ENTRIES)
+
+
+def distribution(folder, monkeypatch, entries):
+    (folder / "threshold_explainer.py").write_text(MODULE, encoding="utf-8")
+    metadata = folder / "threshold_explainer-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: threshold-explainer\nVersion: 1.0\n")
-    entries = """
-        [lime_guarantee.adapters]
-        threshold_explainer.ThresholdExplanation = threshold_explainer:adapt
-        threshold_explainer.Broad = threshold_explainer:adapt_anything
-        """
     (metadata / "entry_points.txt").write_text(textwrap.dedent(entries))
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(folder)
     importlib.invalidate_caches()
     yield importlib.import_module("threshold_explainer")
     del sys.modules["threshold_explainer"]
@@ -187,9 +221,10 @@ def step(rows):
 
 def test_an_adapter_of_another_package_works_from_end_to_end(threshold):
     explanation = threshold.ThresholdExplanation(0.2, [0.6, 0.0])
-    assert find_adapter(explanation) is threshold.adapt
+    assert adapter_for(explanation) is threshold.ThresholdAdapter
     region = guarantee_region(explanation, predict_fn=step, purity=0.95, confidence=0.99, random_state=0)
     assert region
+    assert explanation.region is region
     assert region.explained.kind == "threshold"
     assert region.names == ("x", "y")
     assert region.upper[1] < 0.6
@@ -199,7 +234,7 @@ def test_an_adapter_of_another_package_works_from_end_to_end(threshold):
     assert "threshold; faithful: the same value within 0.1" in str(region)
 
 
-def test_an_adapter_of_another_package_takes_subclasses_options_and_contexts(threshold):
+def test_an_adapter_of_another_package_takes_subclasses_options_and_models(threshold):
     explanation = threshold.Special(0.2, [0.6, 0.0])
     region = guarantee_region(explanation, predict_fn=step, low=-3.0, **QUICK)
     assert [axis.low for axis in region.domain.axes] == [-3, -3]
@@ -208,6 +243,20 @@ def test_an_adapter_of_another_package_takes_subclasses_options_and_contexts(thr
     unfaithful = guarantee_region(threshold.Special(0.9, [0.6, 0.0]), predict_fn=step)
     assert unfaithful.status == "unfaithful"
     assert "a gap of 1" in str(unfaithful)
+
+
+def test_an_adapter_of_another_package_serves_all_doors(threshold):
+    explainer = threshold.ThresholdExplainer(0.2)
+    direct = guarantee_region(explainer.explain([0.6, 0.0], step), predict_fn=step, **QUICK)
+    wrapped = wrap(explainer).explain([0.6, 0.0], step)
+    assert wrapped.region is None
+    assert wrapped.guarantee_region(**QUICK) == direct == wrapped.region
+    with install():
+        installed = explainer.explain([0.6, 0.0], step)
+        assert installed.guarantee_region(**QUICK) == direct
+    assert not hasattr(threshold.ThresholdExplanation, "guarantee_region")
+    report = audit(explainer=explainer, X=np.array([[0.6, 0.0]]), predict_fn=step)
+    assert report[0].region.explained.kind == "threshold"
 
 
 def test_unknown_options_of_another_adapter_are_refused_with_the_known_ones(threshold):
@@ -219,11 +268,7 @@ def test_unknown_options_of_another_adapter_are_refused_with_the_known_ones(thre
 
 
 def test_an_adapter_may_take_any_option(threshold):
-    class Broad(threshold.ThresholdExplanation):
-        pass
-
-    Broad.__module__, Broad.__qualname__ = "threshold_explainer", "Broad"
-    region = guarantee_region(Broad(0.2, [0.6, 0.0]), predict_fn=step, reach=2.0, **QUICK)
+    region = guarantee_region(threshold.Broad(0.2, [0.6, 0.0]), predict_fn=step, reach=2.0, **QUICK)
     assert [axis.high for axis in region.domain.axes] == [2, 2]
 
 
@@ -232,12 +277,105 @@ def test_adapters_of_others_are_listed_among_the_supported(threshold):
         guarantee_region([], predict_fn=step)
 
 
-def test_ours_come_first(threshold, tmp_path):
-    entries = tmp_path / "threshold_explainer-1.0.dist-info" / "entry_points.txt"
-    entries.write_text(
-        "[lime_guarantee.adapters]\nlime.lime_text.TextDomainMapper = threshold_explainer:adapt\n"
+def test_an_adapter_that_cannot_be_loaded_is_told_of_and_hinders_nobody(tmp_path, monkeypatch):
+    entries = (
+        "[lime_guarantee.adapters]\nbroken = threshold_explainer:Nothing\nwrong = threshold_explainer:np\n"
     )
-    assert find_adapter(text_explanation()) is lime_text.adapt
+    for module in distribution(tmp_path, monkeypatch, entries):
+        with (
+            pytest.warns(GuaranteeWarning, match=r"'broken' is passed over: AttributeError"),
+            pytest.warns(GuaranteeWarning, match=r"'wrong' is passed over: it is no subclass of Adapter"),
+            pytest.raises(InvalidInputError, match="there is no adapter for threshold_explainer"),
+        ):
+            guarantee_region(module.Special(0.2, [0.6, 0.0]), predict_fn=step)
+        assert adapter_for(text_explanation()) is LimeTextAdapter
+
+
+def test_ours_come_before_those_of_other_packages_and_after_those_registered(threshold, monkeypatch):
+    monkeypatch.setattr(registry, "_registered", [])
+    monkeypatch.setattr(threshold.ThresholdAdapter, "explanation_class", "lime.explanation.Explanation")
+    explanation = text_explanation()
+    assert adapter_for(explanation) is LimeTextAdapter
+    register(threshold.ThresholdAdapter)
+    assert adapter_for(explanation) is threshold.ThresholdAdapter
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (lambda explanation: None, "a subclass of Adapter is required"),
+        (type("Nameless", (Adapter,), {}), "Nameless must say which explanations it is for"),
+    ],
+)
+def test_what_is_no_adapter_is_not_registered(thing, said):
+    with pytest.raises(InvalidInputError, match=said):
+        register(thing)
+
+
+# ------------------------------------------------------------------------------- the README's adapter
+
+RULES = """
+import numpy as np
+
+
+class Rule:
+    def __init__(self, row, weights, offset):
+        self.row, self.weights, self.offset = row, weights, offset
+
+    def predict(self, X):
+        return self.offset + X @ self.weights
+
+
+class RuleExplainer:
+    def explain(self, instance, predict_fn):
+        base = predict_fn(np.array([instance]))[0]
+        weights = np.array([predict_fn(np.array([instance + e]))[0] - base for e in np.eye(len(instance))])
+        return Rule(instance, weights, base - instance @ weights)
+"""
+
+
+@pytest.fixture
+def rules(tmp_path, monkeypatch):
+    """The library that the README's adapter is for."""
+    (tmp_path / "rules.py").write_text(RULES, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_registered", [])
+    yield importlib.import_module("rules")
+    uninstall()
+    del sys.modules["rules"]
+
+
+def readme_adapter():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    (code,) = [block for block in blocks if "(Adapter)" in block]
+    assert sum(bool(line.strip()) for line in code.splitlines()) <= 12
+    exec(code, {})
+
+
+def bent(rows):
+    return 2 * rows[:, 0] - rows[:, 1] + np.maximum(rows[:, 2] - 1, 0)
+
+
+def test_the_adapter_of_the_readme_works_through_all_four_doors(rules):
+    install()
+    readme_adapter()  # registered while we are installed
+    explainer = rules.RuleExplainer()
+    installed = explainer.explain(X[0], bent)
+    region = installed.guarantee_region(training_data=X, **QUICK)
+    assert region
+    assert installed.region is region
+    uninstall()
+    assert not hasattr(rules.Rule, "guarantee_region")
+    plain = explainer.explain(X[0], bent)
+    assert not hasattr(plain, "guarantee_region")
+    assert guarantee_region(plain, predict_fn=bent, training_data=X, **QUICK) == region
+    wrapped = wrap(explainer, training_data=X).explain(X[0], bent)
+    assert wrapped.guarantee_region(**QUICK) == region
+    again = pickle.loads(pickle.dumps(wrapped))
+    assert again.region == region
+    report = audit(explainer=explainer, X=X[:2], predict_fn=bent, training_data=X, **QUICK)
+    assert [record.region.explained.kind for record in report] == ["RuleAdapter", "RuleAdapter"]
+    assert all(record.region for record in report)
 
 
 # ------------------------------------------------------------------------------------ argument errors
@@ -283,12 +421,15 @@ def argument_errors():
         ({**known, "instance": ["a", "b", "c"]}, r"^instance: numbers are required"),
         (
             {**known, "instance": X[0] + 1},
-            r"Pass the function and the instance|another instance or explainer",
+            r"^instance, explainer: .*Pass the row and the explainer that it was made with",
         ),
         ({**known, "predict_fn": "model"}, r"^predict_fn: a callable is required; got 'model'"),
         ({**known, "label": 5}, r"^label: 5 was not explained\. Explained: 1 \(1\)\. .*top_labels="),
         ({**known, "label": 0}, r"^label: 0 was not explained"),
-        ({**known, "agreement": "same"}, r"^test: one of \['auto', 'class', 'value', 'change'\].*got 'same'"),
+        (
+            {**known, "agreement": "same"},
+            r"^agreement: one of \['auto', 'class', 'value', 'change'\].*got 'same'",
+        ),
         ({**known, "tolerance": 0}, r"^tolerance: a positive number is required; got 0"),
         ({**known, "tolerance": -1.0}, r"^tolerance: a positive number is required; got -1"),
         ({**known, "tolerance": float("nan")}, r"^tolerance: a positive number is required; got nan"),
@@ -326,7 +467,7 @@ def test_a_regression_has_no_class_to_compare():
     explainer = LimeTabularExplainer(X, mode="regression", random_state=0)
     explanation = wrap(explainer).explain_instance(X[0], lambda rows: rows[:, 0], num_samples=100)
     with pytest.raises(
-        InvalidInputError, match=r"^test: 'class' is for classifiers; use 'value' or 'change'"
+        InvalidInputError, match=r"^agreement: 'class' is for classifiers; use 'value' or 'change'"
     ):
         explanation.guarantee_region(agreement="class")
 
