@@ -122,9 +122,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """The settings in plain types, fit for JSON."""
         plain = {entry.name: getattr(self.recorded, entry.name) for entry in fields(self)}
-        search = self.searcher
-        parameters = asdict(search) if is_dataclass(search) and not isinstance(search, type) else {}
-        return {**plain, "search": {"name": search.name, **parameters}}
+        return {**plain, "search": {"name": self.searcher.name, **_parameters(self.searcher)}}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
@@ -188,6 +186,13 @@ def with_settings(signature: inspect.Signature) -> inspect.Signature:
         if e.name not in taken
     ]
     return signature.replace(parameters=[*named, *added, *rest])
+
+
+def _parameters(search: Search) -> Mapping[str, Any]:
+    """The parameters of a search, where it is a dataclass."""
+    if isinstance(search, UnknownSearch):
+        return search.parameters
+    return asdict(search) if is_dataclass(search) and not isinstance(search, type) else {}
 
 
 def _checked_search(search: object, effort: object) -> Search:
