@@ -70,7 +70,7 @@ def connect(
         What the explainer was made from, where that was seen.
     data : TrainingData or None
     """
-    position = wanted_output(row, label)
+    position = wanted_output(row, label, facts.output_names)
     check = row.instance[np.newaxis]
     if facts.background is not None:
         if facts.background.shape[1] != row.instance.size:

@@ -121,10 +121,11 @@ class Row:
         return np.asarray(np.abs(answer - target) <= allowed)
 
 
-def wanted_output(row: Row, label: int | str | None) -> int:
+def wanted_output(row: Row, label: int | str | None, known: Sequence[str] | None) -> int:
     """The position, among the outputs kept in the explanation, of the one to look at."""
     count = row.base.size
-    names = row.outputs or [f"Output {k}" for k in range(count)]
+    names = row.outputs or (known if known and len(known) == count else None)
+    names = list(names or [f"Output {k}" for k in range(count)])
     if count == 1:
         return 0  # which of the model's outputs it is, `matching_column` finds out
     if label is None:

@@ -155,10 +155,15 @@ class TestCheckpoint:
         path = tmp_path / "audit.jsonl"
         assert run(checkpoint=path).to_json() == serial.to_json()
 
-        def never(X):
-            raise AssertionError("asked again")
+        asked = []
 
-        assert run(checkpoint=path, predict_fn=never).to_json() == serial.to_json()
+        def watched(X):
+            asked.append(len(X))
+            return audit_models.predict(X)
+
+        watched.__name__ = audit_models.predict.__name__
+        assert run(checkpoint=path, predict_fn=watched).to_json() == serial.to_json()
+        assert asked == [len(ROWS)]  # whether it is the same model
 
     @pytest.mark.parametrize("kept", [0, 1, 5])
     @pytest.mark.parametrize("cut", [0, 1, 40])

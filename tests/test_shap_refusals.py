@@ -96,9 +96,9 @@ def test_a_whole_batch():
 def test_several_outputs_without_a_choice():
     margin = CASES["xgboost three"]
     options = {"predict_fn": lambda rows: margins("xgboost three", rows)}
-    refused(margin.batch[0], "output: the explanation has 3 outputs", "label=", "slice it", **options)
-    refused(margin.batch[0], "output: 7 was not explained", "Output 0, Output 1", label=7, **options)
-    refused(margin.batch[0], "output: 'x' was not explained", label="x", **options)
+    refused(margin.batch[0], "label: the explanation has 3 outputs", "label=", "slice it", **options)
+    refused(margin.batch[0], "label: 7 was not explained", "Output 0, Output 1", label=7, **options)
+    refused(margin.batch[0], "label: 'x' was not explained", label="x", **options)
     assert guarantee_region(margin.batch[0], label=2, **QUICK, **options).explained.label == 2
 
 
@@ -230,7 +230,7 @@ def test_readings_that_need_numbers(surrogate):
         ({"surrogate": "shap"}, r"surrogate: one of \['profile', 'linear'"),
         ({"space": "pixels"}, r"space: one of \['features', 'coalition'\]"),
         ({"units": "percent"}, r"units: one of \['explained', 'probability'\]"),
-        ({"agreement": "same"}, "test: one of"),
+        ({"agreement": "same"}, "agreement: one of"),
         ({"hide_color": 0}, "hide_color: this kind of explanation has no such option.*surrogate"),
     ],
 )
@@ -282,5 +282,5 @@ def test_bare_values_of_another_shape():
 
 
 def test_only_explainers_are_wrapped():
-    with pytest.raises(InvalidInputError, match=r"cannot be wrapped.*shap\.explainers\.TreeExplainer"):
+    with pytest.raises(InvalidInputError, match=r"cannot be wrapped.*shap\.TreeExplainer"):
         wrap(SimpleNamespace(shap_values=None))

@@ -5,8 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
-from lime_guarantee.adapters.hooks import KINDS
-from lime_guarantee.adapters.request import CONTEXT
+from lime_guarantee.adapters.base import CAPTURED
+from lime_guarantee.adapters.shap_row import ShapRowAdapter
 from shap_cases import BACKGROUND, CASES, FRAME, QUICK, X, answers, fitted, shap, theirs
 
 import lime_guarantee
@@ -21,7 +21,7 @@ from lime_guarantee import (
     wrap,
 )
 
-SHAP_KINDS = [kind for kind in KINDS if kind.explanation_module == "shap"]
+EXPLAINERS = [getattr(shap, name.removeprefix("shap.")) for name in ShapRowAdapter.explainer_class]
 
 
 def wrapped(explainer, rows, **options):
@@ -100,7 +100,7 @@ def test_the_context_survives_what_shap_makes_of_an_explanation(batch):
         one.abs.mean(0),
     ]
     for explanation in made:
-        assert getattr(explanation, CONTEXT) is getattr(batch, CONTEXT)
+        assert getattr(explanation, CAPTURED) is getattr(batch, CAPTURED)
         assert isinstance(explanation, shap.Explanation)
         assert hasattr(explanation, "guarantee_region")
 
@@ -180,9 +180,8 @@ def patched_members():
     """Everything that install() may touch in shap, as it is now."""
     return {
         (owner, name): owner.__dict__.get(name)
-        for kind in SHAP_KINDS
-        for owner in (kind.explainer_class, kind.explanation_class)
-        for name in ("__call__", "__init__", "__copy__", "guarantee_region")
+        for owner in (*EXPLAINERS, shap.Explanation)
+        for name in ("__call__", "__init__", "__copy__", "guarantee_region", "region")
     }
 
 
@@ -198,8 +197,8 @@ def test_uninstall_brings_the_very_same_functions_back():
     assert not is_installed()
     for key, function in before.items():
         assert after[key] is function
-    for kind in SHAP_KINDS:
-        assert during[kind.explainer_class, "__call__"] is not before[kind.explainer_class, "__call__"]
+    for explainer in EXPLAINERS:
+        assert during[explainer, "__call__"] is not before[explainer, "__call__"]
     assert not hasattr(shap.Explanation, "guarantee_region")
 
 
@@ -208,7 +207,7 @@ def test_every_class_that_explains_is_patched():
     classes = {thing for thing in vars(shap.explainers).values() if isinstance(thing, type)}
     own = {explainer.__name__ for explainer in classes if "__call__" in vars(explainer)}
     unsupported = {"CoalitionExplainer", "GradientExplainer", "DeepExplainer"}
-    assert own - unsupported == {kind.explainer for kind in SHAP_KINDS} - {"Explainer"}
+    assert own - unsupported == {explainer.__name__ for explainer in EXPLAINERS} - {"Explainer"}
 
 
 def test_importing_changes_nothing():
