@@ -191,6 +191,22 @@ def problem_of(explanation: Any, *, settings: Settings | None = None, **given: A
     Returns
     -------
     Problem
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lime.lime_tabular import LimeTabularExplainer
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> explainer = LimeTabularExplainer(X, mode="regression", random_state=0)
+    >>> def model(rows):
+    ...     return 2 * rows[:, 0] + rows[:, 1]
+    >>> explanation = explainer.explain_instance(X[0], model, num_samples=200)
+    >>> problem = problem_of(explanation, explainer=explainer, predict_fn=model, instance=X[0],
+    ...                      training_data=X)
+    >>> problem.explained.kind, problem.explained.agreement
+    ('lime tabular', 'value')
+    >>> problem.faithful(X[:3]).shape
+    (3,)
     """
     return adapter_for(explanation)(explanation, settings=settings, **given).problem()
 

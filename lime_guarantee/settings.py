@@ -65,7 +65,7 @@ class Settings:
     >>> settings.search
     Balanced(effort='high')
     >>> settings.but(search="divide").search
-    Divide(positives=100, nodes=100)
+    Divide(positives=100, nodes=100, expansion='largest')
     """
 
     purity: float = 0.99

@@ -22,7 +22,17 @@ if TYPE_CHECKING:
 
 
 class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, not a mistake of the caller
-    """Explanations were flagged that must not be; `records` has them."""
+    """Explanations were flagged that must not be; `records` has them.
+
+    Examples
+    --------
+    >>> report = AuditReport((AuditRecord(0, "dishonest", "It leaves out a feature that matters."),), {})
+    >>> try:
+    ...     report.raise_if("dishonest", "off-manifold")
+    ... except FlaggedExplanations as flagged:
+    ...     [record.index for record in flagged.records]
+    [0]
+    """
 
     def __init__(self, message: str, records: tuple[AuditRecord, ...]) -> None:
         super().__init__(message)
@@ -41,6 +51,19 @@ class AuditReport:
         What was asked: rules, purity, confidence, seed and so on.
     version : str
         The version of this package.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, Problem, SameValue, audit
+    >>> def model(X):
+    ...     return X[:, 0]
+    >>> report = audit([Problem(model, model, SameValue(0.1), [0.5], Domain.from_bounds([0], [1]))])
+    >>> report
+    <AuditReport: 1 explanations: 1 trusted>
+    >>> report.counts["dishonest"], len(report.flagged)
+    (0, 0)
+    >>> AuditReport.from_json(report.to_json()) == report
+    True
     """
 
     records: tuple[AuditRecord, ...]

@@ -85,6 +85,22 @@ class GuaranteeRegion:
     problem : Problem or None
         The model and the surrogate, for pictures. It lives as long as the region does: it is not compared,
         and neither pickled nor written to JSON.
+
+    Examples
+    --------
+    >>> from lime_guarantee import find_region
+    >>> def faithful(X):
+    ...     return X[:, 0] < 1
+    >>> domain = Domain.from_bounds([0, 0], [2, 5], names=["dose", "age"])
+    >>> region = find_region(faithful, [0.5, 3.0], domain, random_state=0)
+    >>> bool(region), region.names
+    (True, ('dose', 'age'))
+    >>> region.contains([[0.7, 1.0], [1.5, 1.0]])
+    array([ True, False])
+    >>> bool(region.reach[1] == 1)  # all ages
+    True
+    >>> GuaranteeRegion.from_json(region.to_json()) == region
+    True
     """
 
     status: Status

@@ -14,7 +14,29 @@ from lime_guarantee.support.imports import require
 
 @dataclass(frozen=True)
 class Progress:
-    """What is known while a region is being looked for."""
+    """What is known while a region is being looked for.
+
+    Parameters
+    ----------
+    phase : str
+        What the search does, or what became of a proposal: "accepted" or "rejected".
+    attempts : int
+        Proposals put to the test so far.
+    evaluations : int
+        Rows asked so far.
+    log10_volume : float
+        Logarithm of the volume of the present shape.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return X[:, 0] < 2
+    >>> domain, told = Domain.from_bounds([0], [1]), []
+    >>> region = find_region(faithful, [0.5], domain, progress=told.append, random_state=0)
+    >>> told[-1].phase, told[-1].attempts
+    ('accepted', 1)
+    """
 
     phase: str
     attempts: int

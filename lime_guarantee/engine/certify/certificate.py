@@ -33,6 +33,18 @@ class Certificate:
         Fresh points drawn in the region, and how many of them were not faithful.
     purity_lower_bound : float
         A lower bound on the purity, at least `purity`, that holds with probability 1 - `level`.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return X[:, 0] < 2
+    >>> domain = Domain.from_bounds([0], [1])
+    >>> region = find_region(faithful, [0.5], domain, certifier="zero-failure", random_state=0)
+    >>> region.certificate.draws, region.certificate.failures
+    (507, 0)
+    >>> region.certificate.purity_lower_bound >= region.purity
+    True
     """
 
     certifier: CertifierName

@@ -117,6 +117,16 @@ class Balanced:
     ----------
     effort : {"low", "normal", "high"}
         More draws make a larger box.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.abs(X[:, 0]) < 1
+    >>> domain = Domain.from_bounds([-2], [2])
+    >>> region = find_region(faithful, [0.0], domain, search=Balanced(effort="low"), random_state=0)
+    >>> region.status, region.search
+    ('certified', 'balanced')
     """
 
     effort: Effort = "normal"

@@ -44,6 +44,16 @@ class Divide:
         T of the paper: how many nodes of the maximum-box tree are searched.
     expansion : {"largest", "random"}
         Which side of a maximum box is expanded first.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.abs(X[:, 0]) < 1
+    >>> domain = Domain.from_bounds([-2], [2])
+    >>> region = find_region(faithful, [0.0], domain, search=Divide(positives=50), random_state=0)
+    >>> region.status, region.search
+    ('certified', 'divide')
     """
 
     positives: int = 100

@@ -14,7 +14,23 @@ from lime_guarantee.support.arrays import FloatArray
 
 @dataclass(frozen=True)
 class Greedy:
-    """A box around the instance, each side grown in logarithmic steps while the certifier accepts it."""
+    """A box around the instance, each side grown in logarithmic steps while the certifier accepts it.
+
+    Parameters
+    ----------
+    steps : int
+        From a thousandth of the way to the edge of the domain to the edge itself.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.abs(X[:, 0]) < 1
+    >>> domain = Domain.from_bounds([-2], [2])
+    >>> region = find_region(faithful, [0.0], domain, search=Greedy(steps=10), random_state=0)
+    >>> region.lower.round(2), region.upper.round(2)
+    (array([-0.93]), array([0.93]))
+    """
 
     steps: int = 100
     name: ClassVar[str] = "greedy"

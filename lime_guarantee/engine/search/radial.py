@@ -20,7 +20,23 @@ FEWEST_KEPT = 1e-3
 
 @dataclass(frozen=True)
 class Radial:
-    """A ball around the instance, grown in logarithmic steps while the certifier accepts it."""
+    """A ball around the instance, grown in logarithmic steps while the certifier accepts it.
+
+    Parameters
+    ----------
+    steps : int
+        From a thousandth of the way to the farthest corner of the domain to that corner itself.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.linalg.norm(X, axis=1) < 1
+    >>> domain = Domain.from_bounds([-2, -2], [2, 2])
+    >>> region = find_region(faithful, [0.0, 0.0], domain, search=Radial(steps=20), random_state=0)
+    >>> round(region.radius, 2)
+    0.95
+    """
 
     steps: int = 100
     name: ClassVar[str] = "radial"
