@@ -160,7 +160,15 @@ def install() -> Installation:
 
 
 def uninstall() -> None:
-    """Undo `install`: the libraries' own functions are back, the very same ones."""
+    """Undo `install`: the libraries' own functions are back, the very same ones.
+
+    Examples
+    --------
+    >>> installation = install()
+    >>> uninstall()
+    >>> is_installed()
+    False
+    """
     with _lock:
         for (owner, name), patch in _patches.items():
             if owner.__dict__.get(name, ABSENT) is not patch:  # somebody patched over ours: theirs stays
@@ -175,7 +183,17 @@ def uninstall() -> None:
 
 
 def is_installed() -> bool:
-    """Whether `install` is in force."""
+    """Whether `install` is in force.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_installed()
+    False
+    """
     return bool(_patches)
 
 
