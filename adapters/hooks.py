@@ -67,7 +67,7 @@ def wrap(
     ...     return np.column_stack([1 - good, good])
     >>> explanation = explainer.explain_instance("so good and so very good", model, num_samples=200)
     >>> explanation.guarantee_region(random_state=0).removable
-    ('so', 'and', 'very')
+    ('so', 'good', 'and', 'very')
     """
     if isinstance(explainer, WrappedExplainer):
         if training_data is None and predict_fn is None:
