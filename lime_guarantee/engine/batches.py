@@ -11,6 +11,9 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 Batch = tuple[FloatArray, BoolArray]
 """Points, and whether each of them is faithful."""
 
+MOST_FAITHFUL_KEPT = 100_000
+"""The most rows of a batch that are kept for later, apart from failures."""
+
 
 def joined(batches: Sequence[Batch]) -> Batch:
     """All points in one array; a single batch is returned as it is."""
@@ -20,6 +23,23 @@ def joined(batches: Sequence[Batch]) -> Batch:
         np.concatenate([points for points, _ in batches]),
         np.concatenate([faithful for _, faithful in batches]),
     )
+
+
+def worth_keeping(points: FloatArray, faithful: BoolArray) -> Batch:
+    """The first rows of a batch and all its failures: millions of faithful rows tell no more than some do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points, faithful = worth_keeping(np.zeros((150_000, 1)), np.arange(150_000) != 140_000)
+    >>> len(points), int((~faithful).sum())
+    (100001, 1)
+    """
+    if len(points) <= MOST_FAITHFUL_KEPT:
+        return points, faithful
+    kept = ~faithful
+    kept[:MOST_FAITHFUL_KEPT] = True
+    return points[kept], faithful[kept]
 
 
 def rows_at(batches: Sequence[Batch], places: IntArray) -> Batch:

@@ -22,7 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lime_guarantee.engine.batches import Batch, rows_at
+from lime_guarantee.engine.batches import Batch, rows_at, worth_keeping
 from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.decisions import draws_to_accept
@@ -374,7 +374,7 @@ class _Run:
         batch = points, self.task.oracle.evaluate(points)
         if not self.few:
             self.seen.clear()  # many points of many features fill the memory, and the last ones will do
-        self.seen.append(batch)
+        self.seen.append(worth_keeping(*batch))
         return batch
 
     def _leave_reserve(self, count: int, certificates: float = 2.2) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lime_guarantee.engine.batches import Batch, worth_keeping
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.kernels.consistent_box import densities, largest_box
 from lime_guarantee.engine.kernels.max_box import expand_box, points_inside
@@ -84,7 +85,7 @@ class ConsistentBox:
         self.aim = AIM * (1.0 - task.purity)
         self.enough = int(np.ceil(self.plan.held / (1.0 - task.purity)))
         self.reach = steering.box(steering.failed_at)
-        self.seen: list[tuple[FloatArray, BoolArray]] = []
+        self.seen: list[Batch] = []
         self._drawn: list[tuple[FloatArray, FloatArray, float]] = []  # bounds, and the density of the draws
         self._failures = np.empty((0, task.instance.size))
         self._density = np.empty(0)  # of all draws, at the failures
@@ -97,7 +98,7 @@ class ConsistentBox:
         times = self.task.domain.log_volume - box.log_volume
         density = len(points) * float(np.exp(min(times, LARGEST_EXPONENT)))
         self._drawn.append((box.lower, box.upper, density))
-        self.seen.append((points, faithful))
+        self.seen.append(worth_keeping(points, faithful))
         self._density[box.contains(self._failures)] += density
         new = points[~faithful]
         lower, upper, dense = (np.array(column) for column in zip(*self._drawn, strict=True))
