@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
 
+PATIENCE = 300_000
+"""What a busy machine may take to start a browser or to show a page, in milliseconds."""
 ARTEFACTS = Path(__file__).parent / "artefacts"  # screenshots, to look at; git does not keep them
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -26,7 +28,7 @@ def chromium():
     if path is None:
         pytest.fail("the pages are tested in chromium, which is missing: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS.split())
+        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS.split(), timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -46,7 +48,7 @@ class Pages:
         context = self.browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
         self.contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("dialog", lambda dialog: (self.faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))

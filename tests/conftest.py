@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-# One thread a process, for numpy, scipy, scikit-learn, xgboost and lightgbm: the suite runs a process a core, and
-# threads that spin while they wait for a busy core cost ten times what they save. The libraries read this when they
-# are loaded; the workers of xdist, and whatever tests start, inherit it.
+# One thread a process, for numpy, scipy, scikit-learn, xgboost and lightgbm: the suite runs a process a core,
+# and threads that spin while they wait for a busy core cost ten times what they save. The libraries read this
+# when they are loaded; the workers of xdist, and whatever tests start, inherit it.
 for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[limit] = "1"
 

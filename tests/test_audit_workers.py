@@ -8,6 +8,7 @@ import threading
 import warnings
 
 import audit_models
+import dask
 import distributed
 import joblib
 import pytest
@@ -17,6 +18,14 @@ from lime_guarantee import InvalidInputError, WorkersError, audit
 
 X, Y, NAMES = audit_models.data()
 TRAIN, ROWS = X[:400], X[400:408]
+PATIENCE = 600
+"""What a busy machine may take to start workers and to answer, in seconds."""
+PATIENT_DASK = {
+    "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+    "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
+    "distributed.scheduler.worker-ttl": f"{PATIENCE}s",
+}
+PATIENT_RAY = {"worker_register_timeout_seconds": PATIENCE, "gcs_server_request_timeout_seconds": PATIENCE}
 
 
 def run(**changes):
@@ -80,10 +89,11 @@ def dask_cluster(*plugins):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # dask's own
         with (
+            dask.config.set(PATIENT_DASK),
             distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
             ) as cluster,
-            distributed.Client(cluster) as client,
+            distributed.Client(cluster, timeout=PATIENCE) as client,
         ):
             for plugin in plugins:
                 client.register_plugin(plugin)
@@ -97,14 +107,16 @@ SEES_TESTS = SeesTests(os.path.dirname(__file__))
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
     predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
     with dask_cluster(SEES_TESTS):
-        report = run(predict_fn=predict, n_jobs=2, timeout=120)
+        report = run(predict_fn=predict, n_jobs=2, timeout=PATIENCE)
     assert (tmp_path / "killed").exists()
     assert report.to_json() == serial.to_json()
 
 
 def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
     with dask_cluster(SEES_TESTS), pytest.raises(WorkersError, match="timeout="):
-        run(predict_fn=audit_models.KillsAlways(os.getpid()), n_jobs=2, timeout=15)
+        run(
+            predict_fn=audit_models.KillsAlways(os.getpid()), n_jobs=2, timeout=15
+        )  # nothing comes, however long
 
 
 def test_a_module_that_a_dask_cluster_does_not_have_is_named(tmp_path, monkeypatch):
@@ -115,7 +127,7 @@ def test_a_module_that_a_dask_cluster_does_not_have_is_named(tmp_path, monkeypat
         monkeypatch.syspath_prepend(tmp_path)
         predict = importlib.import_module("only_here").predict
         with pytest.raises(WorkersError, match=r"No module named 'only_here'.*Install"):
-            run(predict_fn=predict, n_jobs=2, timeout=120)
+            run(predict_fn=predict, n_jobs=2, timeout=PATIENCE)
 
 
 def test_a_ray_cluster_gives_the_same_report(serial):
@@ -128,12 +140,13 @@ def test_a_ray_cluster_gives_the_same_report(serial):
             num_cpus=2,
             include_dashboard=False,
             logging_level="ERROR",
+            _system_config=PATIENT_RAY,
             runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
         )
         try:
             register_ray()
             with joblib.parallel_config(backend="ray"):
-                report = run(n_jobs=2, timeout=120)
+                report = run(n_jobs=2, timeout=PATIENCE)
         finally:
             ray.shutdown()
     assert report.to_json() == serial.to_json()

@@ -4,6 +4,9 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+PATIENCE = 600
+"""What a busy machine may take to start a kernel or to run a cell, in seconds."""
+
 NAMES = [
     "01_first_guarantee",
     "02_lime_tabular",
@@ -40,7 +43,14 @@ def test_all_notebooks_are_tested(root):
 def test_a_notebook_runs_and_puts_out_what_is_stored(path):
     stored = nbformat.read(path, as_version=4)
     fresh = nbformat.read(path, as_version=4)
-    client = NotebookClient(fresh, timeout=600, resources={"metadata": {"path": str(path.parent)}})
+    client = NotebookClient(
+        fresh,
+        timeout=PATIENCE,
+        startup_timeout=PATIENCE,
+        iopub_timeout=PATIENCE,  # by itself it is four seconds, after which outputs are lost without a word
+        raise_on_iopub_timeout=True,
+        resources={"metadata": {"path": str(path.parent)}},
+    )
     client.execute()
     assert not [output for output in outputs(fresh) if output.get("name") == "stderr"]
     assert kinds(fresh) == kinds(stored)
