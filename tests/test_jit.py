@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 1_800
+"""What a busy machine may take to compile everything, in seconds."""
 
 pytestmark = pytest.mark.compiled
 
@@ -44,30 +46,14 @@ def start(code, *, cwd=ROOT, through=(), **settings):
 def finish(process):
     """The lines that a process prints; it must succeed."""
     try:
-        stdout, stderr = process.communicate(timeout=600)  # threads that wait for each other wait for ever
+        stdout, stderr = process.communicate(timeout=PATIENCE)  # threads that wait for each other never end
     finally:
         process.kill()  # does nothing to a process that has ended
     assert process.returncode == 0, stderr
     return stdout.splitlines()
 
 
-def test_two_processes_compile_at_once(tmp_path):
-    code = "print('ready', flush=True); input(); print(solve())"
-    processes = [start(code, NUMBA_CACHE_DIR=tmp_path) for _ in range(2)]
-    for process in processes:
-        assert process.stdout.readline(), process.stderr.read()  # it is ready
-    assert not list(tmp_path.rglob("*.nbi"))
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    (first,), (second,) = map(finish, processes)
-    assert '"certified"' in first
-    assert first == second
-    assert list(tmp_path.rglob("max_box.max_box*.nbi"))
-    assert list(tmp_path.rglob("consistent_box.largest_box*.nbi"))
-
-
-def test_two_threads_compile_at_once(tmp_path):
+def test_two_processes_of_two_threads_compile_at_once(tmp_path):
     code = """
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -78,13 +64,23 @@ def solve_together(_):
     barrier.wait()
     return solve()
 
+print("ready", flush=True)
+input()
 with ThreadPoolExecutor(2) as pool:
     print(*pool.map(solve_together, range(2)), sep="\\n")
 """
     # A kernel with parallel=True would end the process here: this layer takes one caller at a time.
-    first, second = finish(start(code, NUMBA_CACHE_DIR=tmp_path, NUMBA_THREADING_LAYER="workqueue"))
+    settings = {"NUMBA_CACHE_DIR": tmp_path, "NUMBA_THREADING_LAYER": "workqueue"}
+    processes = [start(code, **settings) for _ in range(2)]
+    for process in processes:
+        assert process.stdout.readline(), process.stderr.read()  # it is ready
+    assert not list(tmp_path.rglob("*.nbi"))
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    first, *others = [line for process in processes for line in finish(process)]
     assert '"certified"' in first
-    assert first == second
+    assert others == [first] * 3
     assert list(tmp_path.rglob("max_box.max_box*.nbi"))
     assert list(tmp_path.rglob("consistent_box.largest_box*.nbi"))
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from importlib.metadata import distribution
 from pathlib import Path, PurePosixPath
@@ -17,6 +16,28 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 NOT_SOURCES = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+BUILD = """
+import sys, tarfile
+from pathlib import Path
+from build import ProjectBuilder
+from build.env import DefaultIsolatedEnv
+
+source, folder = map(Path, sys.argv[1:])
+with DefaultIsolatedEnv() as env:
+
+    def build(kind, source, place):
+        builder = ProjectBuilder.from_isolated_env(env, source)
+        env.install(builder.get_requires_for_build(kind))
+        return builder.build(kind, folder / place)
+
+    env.install(ProjectBuilder.from_isolated_env(env, source).build_system_requires)
+    with tarfile.open(build("sdist", source, "direct")) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+    build("wheel", source, "direct")
+    (unpacked,) = (folder / "unpacked").iterdir()
+    build("wheel", unpacked, "indirect")
+"""
+"""What `python -m build` does, with one environment for all: each has to be filled from PyPI."""
 OPTIONAL = ["dask", "lime", "matplotlib", "pandas", "ray", "shap"]
 
 
@@ -41,13 +62,7 @@ def built(tmp_path_factory):
     checkout = shutil.copytree(ROOT, folder / "checkout", ignore=not_sources)
     (checkout / "notebooks").mkdir(exist_ok=True)
     source = shutil.copytree(checkout, folder / "source")  # the build leaves its own files here
-    build = [sys.executable, "-m", "build", "--outdir"]
-    run(*build, folder / "direct", "--sdist", "--wheel", source, cwd=folder)
-    (sdist,) = (folder / "direct").glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "unpacked", filter="data")
-    (unpacked,) = (folder / "unpacked").iterdir()
-    run(*build, folder / "indirect", "--wheel", unpacked, cwd=folder)
+    run(sys.executable, "-c", BUILD, source, folder, cwd=folder)
     (wheel,) = (folder / "direct").glob("*.whl")
     (from_sdist,) = (folder / "indirect").glob("*.whl")
     return SimpleNamespace(checkout=checkout, wheel=wheel, from_sdist=from_sdist)

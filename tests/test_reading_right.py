@@ -62,10 +62,11 @@ def test_an_explainer_with_other_bins_is_refused():
 
 def three_classes():
     explainer = shap.PermutationExplainer(MODEL.predict_proba, X[:50])
-    explainer.output_names = NAMES
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return wrap(explainer, training_data=X)(X[:2])
+        explanation = wrap(explainer, training_data=X)(X[:2])
+    explanation.output_names = NAMES
+    return explanation
 
 
 def test_a_label_of_shap_is_a_number_or_a_name_and_never_ignored():

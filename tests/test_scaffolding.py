@@ -10,6 +10,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.paper.forest import CompiledForest
 from lime_guarantee import audit
 
 ROWS = 20
@@ -51,9 +52,10 @@ class Scaffolded:
     def __init__(self, data, perturbed):
         rows = np.concatenate([data, perturbed])
         real = np.concatenate([np.ones(len(data)), np.zeros(len(perturbed))])
-        self.detector = RandomForestClassifier(
-            100, min_samples_leaf=3, class_weight="balanced", random_state=0
-        ).fit(rows, real)
+        forest = RandomForestClassifier(100, min_samples_leaf=3, class_weight="balanced", random_state=0)
+        self.detector = CompiledForest.of(
+            forest.fit(rows, real)
+        )  # the same answers, in a fraction of the time
 
     def __call__(self, X):
         X = np.asarray(X, dtype=np.float64)
@@ -107,6 +109,7 @@ def run(kind, X, train, model):
     )
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("kind", ["lime", "shap"])
 @pytest.mark.parametrize("world", WORLDS)
 def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind):
