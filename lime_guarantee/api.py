@@ -159,6 +159,7 @@ def guarantee_region(
     mine = {name: value for name, value in options.items() if name in SETTINGS}
     asked = settings_from(settings, mine)
     check_progress(progress)
+    _check_limit(asked)  # before anything is asked of the model
     adapter = adapter_for(explanation)(
         explanation,
         explainer=explainer,
@@ -211,6 +212,17 @@ def problem_of(explanation: Any, *, settings: Settings | None = None, **given: A
     return adapter_for(explanation)(explanation, settings=settings, **given).problem()
 
 
+def _check_limit(settings: Settings, *, spent: int = 0, rows_each: int = 1) -> None:
+    check_limit_allows_certificate(
+        settings.max_evaluations,
+        settings.purity,
+        settings.confidence,
+        settings.certifier,
+        spent=spent,
+        rows_each=rows_each,
+    )
+
+
 def _find(
     faithful: Callable[[Any], Any],
     instance: Any,
@@ -221,9 +233,11 @@ def _find(
 ) -> GuaranteeRegion:
     limit, batch_rows = settings.max_evaluations, settings.batch_rows
     if problem is not None:
+        _check_limit(settings, spent=problem.evaluations, rows_each=problem.rows_each)
         limit = problem.rows_within(limit)
         batch_rows = batch_rows or problem.batch_rows
-    check_limit_allows_certificate(limit, settings.purity, settings.confidence, settings.certifier)
+    else:
+        _check_limit(settings)
     search_rng, certify_rng = settings.random_streams()
     row = domain.row(instance)
     domain, widened = domain.including(row)

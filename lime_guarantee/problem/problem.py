@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.errors import ModelError
 from lime_guarantee.problem.agreement import Agreement
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.space.domain import Domain
@@ -76,22 +76,10 @@ class Problem:
         return model, surrogate
 
     def rows_within(self, max_evaluations: int | None) -> int | None:
-        """How many rows of the problem a limit on the model's rows still allows; None without a limit.
-
-        Raises
-        ------
-        InvalidInputError
-            If it does not even allow to ask about the instance.
-        """
+        """How many rows of the problem a limit on the model's rows still allows; None without a limit."""
         if max_evaluations is None:
             return None
-        least = self.evaluations + self.rows_each
-        if max_evaluations < least:
-            raise InvalidInputError(
-                f"max_evaluations: at least {least} are needed to compare model and explanation at the "
-                f"instance; got {max_evaluations}."
-            )
-        return (max_evaluations - self.evaluations) // self.rows_each
+        return max(0, max_evaluations - self.evaluations) // self.rows_each
 
 
 def _checked(who: str, answer: Any, rows: int) -> FloatArray:

@@ -30,16 +30,33 @@ def fewest_evaluations(purity: float, confidence: float, certifier: CertifierNam
 
 
 def check_limit_allows_certificate(
-    max_evaluations: int | None, purity: float, confidence: float, certifier: CertifierName
+    max_evaluations: int | None,
+    purity: float,
+    confidence: float,
+    certifier: CertifierName,
+    *,
+    spent: int = 0,
+    rows_each: int = 1,
 ) -> None:
     """Refuse a limit below the fewest evaluations: whatever is asked then, nothing could be certified.
+
+    Parameters
+    ----------
+    max_evaluations : int or None
+        The limit on rows of the model.
+    purity, confidence, certifier
+        What is asked for.
+    spent : int
+        Rows of the model that were asked already.
+    rows_each : int
+        Rows of the model that every point takes.
 
     Raises
     ------
     InvalidInputError
         If the limit is too low.
     """
-    fewest = fewest_evaluations(purity, confidence, certifier)
+    fewest = spent + rows_each * fewest_evaluations(purity, confidence, certifier)
     if max_evaluations is not None and max_evaluations < fewest:
         raise InvalidInputError(
             f"max_evaluations: at least {fewest} are needed to certify purity={purity} with "
