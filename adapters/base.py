@@ -22,7 +22,7 @@ from lime_guarantee.errors import (
 )
 from lime_guarantee.problem.agreement import AgreementName
 from lime_guarantee.problem.info import ExplanationInfo, Space
-from lime_guarantee.problem.problem import Problem
+from lime_guarantee.problem.problem import Predictor, Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Domain
@@ -314,6 +314,12 @@ class Adapter:
     def rng(self) -> np.random.Generator:
         """Random numbers for reading, from the seed that was asked for; no search or certifier has them."""
         return np.random.default_rng(self.settings.random_state).spawn(3)[2]
+
+    def use(self, *, model: Predictor | None = None, surrogate: Predictor | None = None) -> None:
+        """Take callables for `model` and `surrogate`, where these are objects rather than methods."""
+        for name, given in (("model", model), ("surrogate", surrogate)):
+            if given is not None:
+                setattr(self, name, given)
 
     def warn(self, text: str) -> None:
         """Say something once as a warning, and keep it for the region's notes."""

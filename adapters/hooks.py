@@ -289,7 +289,8 @@ def _late(owner: type, name: str) -> Callable[..., Any]:
 
 def _original(owner: type, name: str) -> Callable[..., Any]:
     found = _originals.get((owner, name), ABSENT)
-    return getattr(owner, name) if found is ABSENT else found
+    original: Callable[..., Any] = getattr(owner, name) if found is ABSENT else found
+    return original
 
 
 def _method(theirs: list[type[Adapter]]) -> Callable[..., Any]:

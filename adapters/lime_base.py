@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class LimeAdapter(Adapter):
     """
 
     explanation_class = "lime.explanation.Explanation"
-    explain_arguments = ("data_row", "predict_fn")
+    explain_arguments: ClassVar[tuple[str, ...]] = ("data_row", "predict_fn")
     mapper = ""
     """The domain mapper's class: LIME's Explanation is one class for tables and texts."""
 
@@ -102,7 +102,7 @@ class LimeAdapter(Adapter):
         self.weights = np.zeros(width)
         for terms in (surrogate.steps, surrogate.slopes):
             self.weights[terms.features] = terms.weights[:, own]
-        self.surrogate = surrogate  # type: ignore[method-assign]
+        self.use(surrogate=surrogate)
 
     def _chosen_label(self, keys: dict[int, Any], scores: Any, class_names: Sequence[Any] | None) -> int:
         """The label asked for; else the one explained that the model finds likeliest."""

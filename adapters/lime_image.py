@@ -73,7 +73,7 @@ class LimeImageAdapter(LimeAdapter):
         self.batch_rows = int(np.clip(BATCH_BYTES // self.explanation.image.nbytes, 1, BATCH_ROWS))
         images = Images(self.explanation.image, self.explanation.segments, hide_color, count)
         parts = PartsModel(self.predict_fn, images)
-        self.model = Outputs(parts, self.columns)  # type: ignore[method-assign]
+        self.use(model=Outputs(parts, self.columns))
 
 
 @dataclass(frozen=True, eq=False)

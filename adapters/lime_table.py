@@ -196,16 +196,16 @@ class LimeTableAdapter(LimeAdapter):
             self.scale = float(explanation.max_value - explanation.min_value)
         # A model with one column that was explained answers with that column.
         single = not self.classifier or len(explanation.predict_proba) == 1
-        self.model = Outputs(predict_fn, None if single else self.columns)  # type: ignore[method-assign]
+        self.use(model=Outputs(predict_fn, None if single else self.columns))
 
     def _facts(self) -> LimeFacts:
         """What is known of the explainer, with the ranges of the data and the bounds given on top."""
-        facts = self.captured.facts
+        facts: LimeFacts | str | None = self.captured.facts
         if self.explainer is not None:
             facts = read_explainer(self.explainer)
-        elif isinstance(facts, str):
+        if isinstance(facts, str):
             raise InvalidInputError(facts)
-        elif facts is None:
+        if facts is None:
             raise InvalidInputError(MISSING_EXPLAINER)
         ranges = dict(facts.ranges)
         if self.data is not None:

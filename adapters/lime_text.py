@@ -37,7 +37,7 @@ class LimeTextAdapter(LimeAdapter):
         self.domain = Domain(tuple(ordered_axis(name, 0, 1, integer=True) for name in names))
         self.said = np.asarray(self.explanation.predict_proba)[list(self.columns or ())]
         parts = PartsModel(self.predict_fn, Texts(text))
-        self.model = Outputs(parts, self.columns)  # type: ignore[method-assign]
+        self.use(model=Outputs(parts, self.columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -147,7 +147,7 @@ class ShapRowAdapter(Adapter):
             own = self._surrogate(surrogate, allowance)
         if units == "probability":
             model, own = Probability(model), Probability(own)
-        self.model, self.surrogate = model, own  # type: ignore[method-assign]
+        self.use(model=model, surrogate=own)
 
     @property
     def base(self) -> float:
@@ -222,7 +222,7 @@ class ShapRowAdapter(Adapter):
 
     def _facts(self, background: Any) -> ShapFacts:
         """The explainer's facts, with the background that the user gave."""
-        facts = self.captured.facts
+        facts: ShapFacts | None = self.captured.facts
         if self.explainer is not None:
             batch = None if facts is None else facts.batch
             facts = replace(read_explainer(self.explainer), batch=batch)

@@ -15,7 +15,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import Found, search_and_certify
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.region import GuaranteeRegion, region_from
+from lime_guarantee.region.region import GuaranteeRegion, Status, region_from
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.progress import Progress, check_progress, watching
@@ -249,7 +249,7 @@ def _find(
         if problem is not None and problem.explained is not None:
             reason = problem.explained.miss
         found = Found(None, None, domain, reason)
-        status = "unfaithful"
+        status: Status = "unfaithful"
     else:
         certifier = Certifier(oracle, settings.purity, budget, certify_rng, settings.certifier)
         with watching(progress, limit) as watcher:

@@ -79,7 +79,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         search = _checked_search(self.search, self.effort)
-        checked = {
+        checked: dict[str, Any] = {
             "purity": check_open_share("purity", self.purity),
             "confidence": check_open_share("confidence", self.confidence),
             "search": search,
@@ -91,9 +91,7 @@ class Settings:
             checked["max_evaluations"] = check_count("max_evaluations", self.max_evaluations, requirement)
         if self.batch_rows is not None:
             checked["batch_rows"] = check_count("batch_rows", self.batch_rows)
-        _check_random_state(self.random_state)
-        if isinstance(self.random_state, numbers.Integral):
-            checked["random_state"] = int(self.random_state)
+        checked["random_state"] = _checked_random_state(self.random_state)
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
@@ -152,7 +150,7 @@ class UnknownSearch:
         )
 
 
-def settings_from(settings: Settings | None, options: Mapping[str, Any]) -> Settings:
+def settings_from(settings: Any, options: Mapping[str, Any]) -> Settings:
     """The settings given, with single options on top.
 
     Raises
@@ -160,12 +158,13 @@ def settings_from(settings: Settings | None, options: Mapping[str, Any]) -> Sett
     InvalidInputError
         If there is no such option, or its value does not meet its requirement.
     """
-    if settings is not None and not isinstance(settings, Settings):
+    if not isinstance(settings, Settings | None):
         raise InvalidInputError(f"settings: Settings are required; got {type(settings).__name__}.")
     unknown = sorted(set(options) - set(SETTINGS))
     if unknown:
         raise InvalidInputError(f"{', '.join(unknown)}: no such option. The options are {list(SETTINGS)}.")
-    return (settings or Settings()).but(**options) if options else settings or Settings()
+    base: Settings = settings or Settings()
+    return base.but(**options) if options else base
 
 
 def shows_settings(function: Function) -> Function:
@@ -192,7 +191,7 @@ def _parameters(search: Search) -> Mapping[str, Any]:
     """The parameters of a search, where it is a dataclass."""
     if isinstance(search, UnknownSearch):
         return search.parameters
-    return asdict(search) if is_dataclass(search) and not isinstance(search, type) else {}
+    return asdict(search) if is_dataclass(search) else {}
 
 
 def _checked_search(search: object, effort: object) -> Search:
@@ -215,12 +214,12 @@ def _checked_search(search: object, effort: object) -> Search:
     return search  # type: ignore[return-value]
 
 
-def _check_random_state(random_state: Any) -> None:
-    if isinstance(random_state, np.random.Generator):
-        return
+def _checked_random_state(random_state: Any) -> int | np.random.Generator | None:
     try:
-        np.random.default_rng(random_state)
+        if not isinstance(random_state, np.random.Generator):
+            np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"random_state: a non-negative integer, a Generator or None is required; {error}."
         ) from error
+    return int(random_state) if isinstance(random_state, numbers.Integral) else random_state

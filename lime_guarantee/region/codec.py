@@ -51,7 +51,7 @@ converter.register_structure_hook_func(_is_raw, _raw)
 
 def leaves_out(kind: type, *names: str) -> None:
     """Let some fields of a result never be written; they have defaults."""
-    left = {name: override(omit=True) for name in names}
+    left: dict[str, Any] = {name: override(omit=True) for name in names}
     converter.register_unstructure_hook(kind, make_dict_unstructure_fn(kind, converter, **left))
     converter.register_structure_hook(
         kind, make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, **left)
