@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,6 +21,7 @@ from .registry import (
     adapter_of_explainer,
     adapters,
     explainer_classes,
+    imported_class,
     is_instance,
     loaded_class,
     on_register,
@@ -122,7 +122,7 @@ class WrappedExplainer:
         if self._predict_fn is not None:
             noticed["predict_fn"] = self._predict_fn
         if _remember(self._adapter, explanation, self._explainer, args, kwargs, noticed):
-            explanation.__class__ = guaranteed_class(type(explanation), self._adapter)
+            explanation.__class__ = guaranteed_class(type(explanation))
         return explanation
 
 
@@ -224,7 +224,8 @@ def gained(explanation: type, own: Callable[[str], Callable[..., Any]]) -> dict[
 
     `own` gives the class's own function of a name, without anything of ours around it.
     """
-    theirs = [a for a in adapters() if loaded_or_none(a.explanation_class) is explanation]
+    known = [(adapter, imported_class(adapter.explanation_class)) for adapter in adapters()]
+    theirs = [adapter for adapter, cls in known if cls is not None and issubclass(explanation, cls)]
     members: dict[str, Any] = {METHOD: _method(theirs), REGION: None}
     for adapter in reversed(theirs):
         for name, around in adapter.methods().items():
@@ -232,20 +233,10 @@ def gained(explanation: type, own: Callable[[str], Callable[..., Any]]) -> dict[
     return members
 
 
-def loaded_or_none(named: str | type) -> type | None:
-    """A class by its qualified name, if somebody has imported it."""
-    if not isinstance(named, str):
-        return named
-    module, _, name = named.rpartition(".")
-    return getattr(sys.modules.get(module), name, None)
-
-
-def guaranteed_class(explanation: type, adapter: type[Adapter]) -> type:
+def guaranteed_class(base: type) -> type:
     """Our subclass of a class of explanations, made when first needed: their libraries are optional."""
-    base = loaded_class(adapter.explanation_class)
-    assert base is not None
-    if explanation is not base:  # a subclass of the user's own, or ours already
-        base = base if issubclass(explanation, tuple(_subclasses.values())) else explanation
+    if base in _subclasses.values():
+        return base
     name = _subclass_name(base)
     if name not in _subclasses:
         members = {
@@ -259,10 +250,12 @@ def guaranteed_class(explanation: type, adapter: type[Adapter]) -> type:
 
 def __getattr__(name: str) -> Any:
     """Our subclasses, by name: pickled explanations ask for theirs."""
+    if name in _subclasses:
+        return _subclasses[name]
     for adapter in adapters() if name.startswith("Guaranteed") else ():
         base = loaded_class(adapter.explanation_class) if _might_be(adapter, name) else None
         if base is not None and _subclass_name(base) == name:
-            return guaranteed_class(base, adapter)
+            return guaranteed_class(base)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -126,10 +126,17 @@ def is_instance(thing: Any, named: Named) -> bool:
 
     If nobody has imported that class yet, it cannot be: so no library is imported to find out.
     """
-    if isinstance(named, str):
-        module, _, name = named.rpartition(".")
-        named = getattr(sys.modules.get(module), name, _Nobody)
-    return isinstance(thing, named)
+    found = imported_class(named)
+    return found is not None and isinstance(thing, found)
+
+
+def imported_class(named: Named) -> type | None:
+    """A class by its qualified name, if somebody has imported it."""
+    if not isinstance(named, str):
+        return named
+    module, _, name = named.rpartition(".")
+    found: type | None = getattr(sys.modules.get(module), name, None)
+    return found
 
 
 def loaded_class(named: Named) -> type | None:
@@ -143,10 +150,6 @@ def loaded_class(named: Named) -> type | None:
         return None
     assert isinstance(found, type)
     return found
-
-
-class _Nobody:
-    """The class of nothing."""
 
 
 def _name(named: Named) -> str:

@@ -15,7 +15,6 @@ from .base import CAPTURED
 from .hooks import guaranteed_class
 from .ranges import TrainingData
 from .shap_facts import capture
-from .shap_row import ShapRowAdapter
 
 
 def from_shap_values(
@@ -72,5 +71,5 @@ def from_shap_values(
     if training_data is not None:
         captured = replace(captured, data=TrainingData.of(training_data))
     setattr(explanation, CAPTURED, captured)
-    explanation.__class__ = guaranteed_class(shap.Explanation, ShapRowAdapter)
+    explanation.__class__ = guaranteed_class(shap.Explanation)
     return explanation
