@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 import pandas
 import pytest
+from lime_guarantee.adapters import registry
 from skops import io as skops_io
 
 from lime_guarantee import AuditReport
@@ -92,6 +93,58 @@ def test_parquet_a_trusted_pickle_and_an_import_path_give_the_same_report(
         json.loads((tmp_path / "import" / "audit.json").read_text())["records"]
         == json.loads(expected)["records"]
     )
+
+
+STEPS = """
+import numpy as np
+
+from lime_guarantee import Adapter, register
+
+
+class Step:
+    def __init__(self, row, class_scores):
+        self.row, self.class_scores, self.weights = row, class_scores, np.eye(len(row))[0]
+
+
+class StepExplainer:
+    def explain(self, instance, predict_fn):
+        return Step(np.asarray(instance), predict_fn(np.array([instance]))[0])
+
+
+def make(data, predict_fn):
+    assert list(data.columns)[:1] == ["mean radius"]
+    return StepExplainer()
+
+
+@register
+class StepAdapter(Adapter):
+    explanation_class, explainer_class, explain_method = Step, StepExplainer, "explain"
+    classifier = True
+
+    def read(self):
+        self.instance, self.weights = self.explanation.row, self.explanation.weights
+
+    def surrogate(self, X):
+        return np.tile(self.explanation.class_scores, (len(X), 1))
+"""
+
+
+def test_an_explainer_of_ones_own_is_named_like_a_model(folder, tmp_path, monkeypatch, capsys):
+    (tmp_path / "steps.py").write_text(STEPS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    monkeypatch.setattr(registry, "_registered", [])
+    given = arguments(folder, explainer="steps:make", out=tmp_path / "out")
+    assert main([*given, *QUICK]) in (0, 1)
+    report = AuditReport.from_json((tmp_path / "out" / "audit.json").read_text())
+    assert {record.region.explained.kind for record in report} == {"StepAdapter"}
+    for wrong, said in (
+        ("steps:Nothing", "--explainer: steps:Nothing cannot be imported"),
+        ("anchors", "--explainer: lime, shap or module:function is required; got 'anchors'"),
+        ("steps:Step", "cannot be wrapped"),
+    ):
+        assert main(arguments(folder, explainer=wrong, out=tmp_path / "wrong")) == 2
+        assert said in capsys.readouterr().err
 
 
 def test_two_jobs_give_the_same_report(folder, reference, tmp_path):

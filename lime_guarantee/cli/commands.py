@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from lime_guarantee.adapters.registry import adapter_of_explainer
 from lime_guarantee.api import guarantee_region
 from lime_guarantee.auditing import VERDICTS, AuditReport, audit
 from lime_guarantee.auditing.reexplain import explain_row
-from lime_guarantee.cli.load_model import is_regression, load_model, predict_function
+from lime_guarantee.cli.load_model import import_by_name, is_regression, load_model, predict_function
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.settings import Settings
@@ -81,12 +82,20 @@ class _Job:
             )
             if not regression:
                 self.explain_kwargs["top_labels"] = 1
-        else:
+        elif options.explainer == "shap":
             shap = require("shap", "--explainer shap", extra="shap")
             self.explainer = shap.PermutationExplainer(
                 self.predict_fn, shap.maskers.Independent(self.data), feature_names=names, seed=options.seed
             )
             self.explain_kwargs["silent"] = True
+        elif ":" in options.explainer:
+            made: Any = import_by_name(options.explainer, "--explainer")
+            self.explainer = made(data, self.predict_fn)
+            adapter_of_explainer(self.explainer)  # raises if there is none
+        else:
+            raise InvalidInputError(
+                f"--explainer: lime, shap or module:function is required; got {options.explainer!r}."
+            )
         label = options.label
         self.asked = {
             "agreement": options.agreement,

@@ -46,15 +46,20 @@ def load_model(name: str, *, trust_pickle: bool = False, trust_types: Sequence[s
         raise InvalidInputError(
             f"--model: module:callable, or a .skops, .joblib or .pkl file, is required; got {name!r}."
         )
+    return import_by_name(name, "--model")
+
+
+def import_by_name(name: str, option: str) -> Any:
+    """What ``module:attribute`` stands for; the module may lie beside the caller, as for `python -m`."""
     module, _, attribute = name.partition(":")
     if "" not in sys.path:
-        sys.path.insert(0, "")  # a module beside the caller, as `python -m` would find it
+        sys.path.insert(0, "")
     try:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise InvalidInputError(f"--model: {name} cannot be imported: {error}.") from error
+        raise InvalidInputError(f"{option}: {name} cannot be imported: {error}.") from error
     return found
 
 

@@ -68,7 +68,12 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, required=True, help="the training data: CSV or Parquet, features only"
     )
     parser.add_argument("--rows", type=Path, required=True, help="the rows to explain: the same columns")
-    parser.add_argument("--explainer", choices=("lime", "shap"), default="lime")
+    parser.add_argument(
+        "--explainer",
+        default="lime",
+        help="lime, shap, or module:function, which is given the training data and the model's function and "
+        "returns an explainer that has an adapter (default: lime)",
+    )
     parser.add_argument("--regression", action="store_true", help="the model predicts numbers, not classes")
     parser.add_argument("--agreement", choices=("auto", "class", "value", "change"), default="auto")
     parser.add_argument("--tolerance", type=float)
