@@ -137,6 +137,8 @@ class Adapter:
     requires: ClassVar[tuple[str, ...]] = ()
     keeps_model: ClassVar[bool] = False
     """Whether its explainers hold the model, so that nobody has to give it."""
+    explainer_parts: ClassVar[tuple[str, ...]] = ()
+    """Attributes of explainers, besides their constructors' parameters, that tell one from another."""
     watched_explainers: ClassVar[tuple[str, ...]] = ()
     """The classes of explainers that are noticed when they are made; see `notice`."""
 

@@ -34,6 +34,7 @@ class LimeAdapter(Adapter):
 
     explanation_class = "lime.explanation.Explanation"
     explain_arguments: ClassVar[tuple[str, ...]] = ("data_row", "predict_fn")
+    explainer_parts: ClassVar[tuple[str, ...]] = ("base",)  # it holds the kernel
     mapper = ""
     """The domain mapper's class: LIME's Explanation is one class for tables and texts."""
 

@@ -11,7 +11,7 @@ from matplotlib.legend import Legend
 from matplotlib.testing.compare import compare_images
 from matplotlib.text import Text
 
-from lime_guarantee import Domain, ExplanationInfo, GuaranteeRegion
+from lime_guarantee import Domain, ExplanationInfo, GuaranteeRegion, Settings
 
 matplotlib.use("agg")
 
@@ -39,14 +39,11 @@ def region_of(domain, instance, lower, upper, *, allowed=None, **changes):
     """A region as it would come from a search; pictures do not ask what certified it."""
     settings = {
         "status": "certified",
-        "purity": 0.99,
-        "confidence": 0.95,
+        "settings": Settings(confidence=0.95, random_state=0),
         "certificate": None,
         "evaluations": 1,
         "calls": 1,
         "log10_volume": 0.0,
-        "search": "by hand",
-        "random_state": 0,
         "widened": (),
         "reason": "",
         "radius": None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,8 +19,11 @@ ASKED_ROWS = 16
 SAME_ANSWER = 1e-6
 """How far, relatively, the answers of one model may differ between two runs."""
 
-DEPTH = 2
-"""How deep an explainer's own objects are looked into: LIME keeps its kernel in its base."""
+DEPTH = 1
+"""How deep the objects that an explainer holds are looked into: LIME keeps its kernel in its base."""
+
+FILLED_IN = ("class_names",)
+"""Parameters that explainers fill in when they are first used, if they were not given."""
 
 
 def fingerprint(X: Any) -> str:
@@ -54,16 +58,26 @@ def model_facts(predict_fn: Callable[[Any], Any] | None, rows: Any) -> dict[str,
     owner = getattr(predict_fn, "__self__", predict_fn)
     parameters = owner.get_params() if hasattr(owner, "get_params") else {}
     return {
-        "type": f"{type(owner).__module__}.{type(owner).__qualname__}",
+        "type": _kind(owner),
         "function": getattr(predict_fn, "__name__", ""),
         "parameters": {str(name): in_words(value) for name, value in sorted(parameters.items())},
         "answers": None if rows is None else _answers(predict_fn, rows),
     }
 
 
-def explainer_facts(explainer: Any) -> dict[str, Any] | None:
-    """What tells one explainer from another: its type, and what it holds that can be written down."""
-    return None if explainer is None else _described(explainer, DEPTH)
+def explainer_facts(explainer: Any, parts: Sequence[str] = ()) -> dict[str, Any] | None:
+    """What tells one explainer from another: its type, and what it was made from.
+
+    Explainers change while they are used. So only what is named like a parameter of their constructor is
+    looked at, and the `parts` that are known to matter besides.
+    """
+    if explainer is None:
+        return None
+    explainer = vars(explainer).get("_explainer", explainer)  # of a wrapped one, the explainer itself
+    made_from = inspect.signature(type(explainer).__init__).parameters
+    names = [name for name in (*made_from, *parts) if name not in FILLED_IN]
+    held = {name: _described(vars(explainer)[name], DEPTH) for name in names if name in vars(explainer)}
+    return {"type": _kind(explainer), **held}
 
 
 def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
@@ -98,24 +112,23 @@ def _described(thing: Any, depth: int) -> Any:
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
     if isinstance(thing, np.ndarray | np.generic):
-        return _digest(
-            np.ascontiguousarray(thing).tobytes() if thing.dtype != object else repr(thing).encode()
-        )
-    if isinstance(thing, list | tuple):
+        array = np.ascontiguousarray(thing)
+        return _digest(array.tobytes() if array.dtype != object else repr(array.tolist()).encode())
+    if isinstance(thing, list | tuple | range):
         return [_described(part, depth) for part in thing]
     if isinstance(thing, Mapping):
         return {str(key): _described(value, depth) for key, value in thing.items()}
     if isinstance(thing, functools.partial):
         return {"function": thing.func.__qualname__, **_described(thing.keywords, depth)}
-    kind = f"{type(thing).__module__}.{type(thing).__qualname__}"
-    if isinstance(thing, np.random.RandomState | np.random.Generator) or depth == 0:
-        return kind  # where its random numbers stand does not matter: an audit starts them anew
-    held = {
-        key: _described(value, depth - 1)
-        for key, value in sorted(getattr(thing, "__dict__", {}).items())
-        if not key.startswith("_")
-    }
-    return {"type": kind, **held}
+    if callable(thing) and hasattr(thing, "__qualname__"):
+        return f"{thing.__module__}.{thing.__qualname__}"
+    held = sorted(vars(thing).items()) if depth and hasattr(thing, "__dict__") else []
+    held = [(key, value) for key, value in held if not key.startswith("_")]  # the others are for its own use
+    return {"type": _kind(thing), **{key: _described(value, depth - 1) for key, value in held}}
+
+
+def _kind(thing: Any) -> str:
+    return f"{type(thing).__module__}.{type(thing).__qualname__}"
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -138,9 +138,11 @@ def audit(
         "tolerance": tolerance,
         **theirs,
     }
+    parts: tuple[str, ...] = ()
     if X is not None:
         adapter = adapter_of_explainer(explainer)
         adapter.check_options(theirs)
+        parts = adapter.explainer_parts
         if predict_fn is None and not adapter.keeps_model:
             raise InvalidInputError("predict_fn: the explainer explains a function; pass predict_fn=.")
         known = None if training_data is None else adapter.data_of(training_data, explainer)
@@ -162,7 +164,7 @@ def audit(
         "explanations": len(rows),
         "rows": fingerprint_of_explanations(rows) if X is None else fingerprint(X),
         "model": model_facts(_model(predict_fn, rows), training_data if X is None else X),
-        "explainer": explainer_facts(explainer),
+        "explainer": explainer_facts(explainer, parts),
         "training_data": fingerprint(training_data),
         "data": fingerprint(data),
         **asdict(rules),
