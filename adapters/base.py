@@ -314,8 +314,12 @@ class Adapter:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """Random numbers for reading, from the seed that was asked for; no search or certifier has them."""
-        return np.random.default_rng(self.settings.random_state).spawn(3)[2]
+        """Random numbers for reading, from the seed that was asked for; no search or certifier has them.
+
+        Those draw from streams that are spawned from the seed, this is the seed's own.
+        """
+        seed = self.settings.random_state
+        return seed.spawn(1)[0] if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
 
     def use(self, *, model: Predictor | None = None, surrogate: Predictor | None = None) -> None:
         """Take callables for `model` and `surrogate`, where these are objects rather than methods."""

@@ -24,7 +24,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer
 
-from lime_guarantee import wrap
+from lime_guarantee import Settings, wrap
 from lime_guarantee.api import problem_of
 
 with warnings.catch_warnings():  # of its own use of matplotlib
@@ -131,7 +131,8 @@ class Case:
     @functools.cached_property
     def subject(self) -> Any:
         options = dict(self.options)
-        return problem_of(self.explanation, predict_fn=options.pop("predict_fn", None), **options)
+        given = {"predict_fn": options.pop("predict_fn", None), "settings": Settings(random_state=0)}
+        return problem_of(self.explanation, **given, **options)
 
     @functools.cached_property
     def region(self) -> Any:

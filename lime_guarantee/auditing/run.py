@@ -157,7 +157,7 @@ def audit(
         given={**given, "training_data": known},
         rules=rules,
         data=None if real is None else as_table(real),
-        settings=asked.but(random_state=None),
+        settings=asked,
     )
     about = {
         "version": __version__,

@@ -64,20 +64,23 @@ class Work:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
-                problem = self._problem(row, settings, int(explain_seed.generate_state(1)[0]))
+                problem = self._problem(row, int(explain_seed.generate_state(1)[0]))
                 return judge(problem, index, self.rules, self.data, settings, evidence_rng, data_rng)
         except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
             said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
             return AuditRecord(index, "error", said)
 
-    def _problem(self, row: Any, settings: Settings, seed: int) -> Problem:
-        """The problem of an explanation, or of a row that is explained first."""
+    def _problem(self, row: Any, seed: int) -> Problem:
+        """The problem of an explanation, or of a row that is explained first.
+
+        All explanations are read with the audit's own seed: what differs between them is not the reading.
+        """
         if isinstance(row, Problem):
             return row
         if self.explainer is not None:
             predict_fn, data = self.given["predict_fn"], self.given["training_data"]
             row = explain_row(self.explainer, row, predict_fn, self.explain_kwargs, data, seed)
-        return problem_of(row, settings=settings, **self.given)
+        return problem_of(row, settings=self.settings, **self.given)
 
     def do_chunk(self, tasks: list[tuple[int, Any, np.random.SeedSequence]]) -> list[AuditRecord]:
         """Audit a few explanations, without starting more threads or processes inside this one."""
