@@ -628,7 +628,9 @@ def test_the_limit_on_evaluations_is_never_passed_and_may_be_reached():
     assert any(reached)
 
 
-@pytest.mark.parametrize(("limit", "message"), [(1, r"at least \d+ are needed to certify"), (0, "got 0"), ("many", "got 'many'")])
+@pytest.mark.parametrize(
+    ("limit", "message"), [(1, r"at least \d+ are needed to certify"), (0, "got 0"), ("many", "got 'many'")]
+)
 def test_a_limit_that_leaves_nothing_to_ask_is_refused(limit, message):
     with pytest.raises(InvalidInputError, match=f"max_evaluations: .*{message}"):
         region_of(explained_variant("quartile"), max_evaluations=limit)
