@@ -282,7 +282,7 @@ class Adapter:
             return self.data_of(self.given_data, self.explainer)
         seen = self.captured.data
         if seen is None and self.explainer is not None:
-            seen = vars(self.explainer).get("_data")
+            seen = getattr(self.explainer, "__dict__", {}).get("_data")
         if seen is not None and seen.refused:
             raise InvalidInputError(seen.refused)
         return seen

@@ -11,7 +11,6 @@ import numpy as np
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
 from lime_guarantee.space.domain import Axis, Domain, categorical_axis, ordered_axis
-from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .base import CAPTURED, CapturedCall, as_floats, unique_names
@@ -179,7 +178,7 @@ class LimeTableAdapter(LimeAdapter):
         else:
             self.instance = self._dense_row(raw, facts)
             self._check_row(facts)
-            predict_fn = _with_frames(predict_fn, self.instance, self.given_data)
+            predict_fn = _with_frames(predict_fn, self.instance, self.data)
         self.facts = facts
         self.read_surrogate(self.instance.size, self._made, self.instance)
         if facts.degenerate:
@@ -358,12 +357,12 @@ def _held(facts: LimeFacts, feature: int, value: float) -> tuple[float, float]:
     return float(above), float(edges[place] if place < edges.size else np.inf)
 
 
-def _with_frames(predict_fn: Any, instance: FloatArray, training_data: Any) -> Any:
+def _with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
     """Ask an estimator that was fitted on a DataFrame with one."""
     columns = fitted_on_frame(predict_fn, instance.size)
     if columns is None:
         return predict_fn
-    kinds = training_data.dtypes if is_frame(training_data) else ()
+    kinds = () if data is None or data.dtypes is None else data.dtypes.values()
     whole = [
         columns[i]
         for i, kind in enumerate(kinds)

@@ -73,10 +73,10 @@ def explainer_facts(explainer: Any, parts: Sequence[str] = ()) -> dict[str, Any]
     """
     if explainer is None:
         return None
-    explainer = vars(explainer).get("_explainer", explainer)  # of a wrapped one, the explainer itself
+    explainer = getattr(explainer, "__dict__", {}).get("_explainer", explainer)  # of a wrapped one, itself
     made_from = inspect.signature(type(explainer).__init__).parameters
-    names = [name for name in (*made_from, *parts) if name not in FILLED_IN]
-    held = {name: _described(vars(explainer)[name], DEPTH) for name in names if name in vars(explainer)}
+    names = [name for name in (*made_from, *parts) if name not in FILLED_IN and hasattr(explainer, name)]
+    held = {name: _described(getattr(explainer, name), DEPTH) for name in names}
     return {"type": _kind(explainer), **held}
 
 
