@@ -83,53 +83,6 @@ class SeesTests(distributed.WorkerPlugin):
         sys.path.insert(0, self.path)
 
 
-@contextlib.contextmanager
-def dask_cluster(*plugins):
-    """Two worker processes, that joblib uses."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # dask's own
-        with (
-            dask.config.set(PATIENT_DASK),
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-            ) as cluster,
-            distributed.Client(cluster, timeout=PATIENCE) as client,
-        ):
-            for plugin in plugins:
-                client.register_plugin(plugin)
-            with joblib.parallel_config(backend="dask"):
-                yield
-
-
-SEES_TESTS = SeesTests(os.path.dirname(__file__))
-
-
-def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(serial, tmp_path):
-    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
-    with dask_cluster(SEES_TESTS):
-        report = run(predict_fn=predict, n_jobs=2, timeout=PATIENCE)
-    assert (tmp_path / "killed").exists()
-    assert report.records == serial.records
-
-
-def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
-    with dask_cluster(SEES_TESTS), pytest.raises(WorkersError, match="timeout="):
-        run(
-            predict_fn=audit_models.KillsAlways(os.getpid()), n_jobs=2, timeout=15
-        )  # nothing comes, however long
-
-
-def test_a_module_that_a_dask_cluster_does_not_have_is_named(tmp_path, monkeypatch):
-    (tmp_path / "only_here.py").write_text(
-        "from audit_models import predict as ask\ndef predict(X): return ask(X)\n"
-    )
-    with dask_cluster(SEES_TESTS):  # its workers know the path as it was
-        monkeypatch.syspath_prepend(tmp_path)
-        predict = importlib.import_module("only_here").predict
-        with pytest.raises(WorkersError, match=r"No module named 'only_here'.*Install"):
-            run(predict_fn=predict, n_jobs=2, timeout=PATIENCE)
-
-
 def test_a_ray_cluster_gives_the_same_report(serial):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ray's own
@@ -150,3 +103,58 @@ def test_a_ray_cluster_gives_the_same_report(serial):
         finally:
             ray.shutdown()
     assert report.to_json() == serial.to_json()
+
+
+@contextlib.contextmanager
+def dask_cluster():
+    """Two worker processes."""
+    with (
+        warnings.catch_warnings(),
+        dask.config.set(PATIENT_DASK),
+        contextlib.ExitStack() as stack,
+    ):
+        warnings.simplefilter("ignore")  # dask's own
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        client = distributed.Client(stack.enter_context(cluster), timeout=PATIENCE)
+        stack.enter_context(client).register_plugin(SeesTests(os.path.dirname(__file__)))
+        yield client
+
+
+def run_there(client, **changes):
+    """Run with the workers of a cluster."""
+    with warnings.catch_warnings(), client.as_current(), joblib.parallel_config(backend="dask"):
+        warnings.simplefilter("ignore")  # dask's own
+        return run(n_jobs=2, **changes)
+
+
+def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
+    predict = audit_models.KillsAlways(os.getpid())
+    with dask_cluster() as client, pytest.raises(WorkersError, match="timeout="):
+        run_there(client, predict_fn=predict, timeout=15)  # nothing comes, however long
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """One for the two tests that follow."""
+    with dask_cluster() as client:
+        yield client
+
+
+def test_a_module_that_a_dask_cluster_does_not_have_is_named(cluster, tmp_path, monkeypatch):
+    (tmp_path / "only_here.py").write_text(
+        "from audit_models import predict as ask\ndef predict(X): return ask(X)\n"
+    )
+    cluster.wait_for_workers(2, timeout=PATIENCE)  # one that is started later would know our new path
+    monkeypatch.syspath_prepend(tmp_path)
+    predict = importlib.import_module("only_here").predict
+    with pytest.raises(WorkersError, match=r"No module named 'only_here'.*Install"):
+        run_there(cluster, predict_fn=predict, timeout=PATIENCE)
+
+
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(cluster, serial, tmp_path):
+    predict = audit_models.KillsOnce(tmp_path / "killed", os.getpid())
+    report = run_there(cluster, predict_fn=predict, timeout=PATIENCE)
+    assert (tmp_path / "killed").exists()
+    assert report.records == serial.records
