@@ -303,7 +303,10 @@ class LimeTableAdapter(LimeAdapter):
                 f"The range of {shown} is guessed: {centre} plus and minus {GUESS:g} standard deviations. "
                 "Pass training_data= or bounds= for the true one."
             )
-        return Domain(tuple(axes))
+        observed = None if self.data is None else self.data.domain.observed
+        if observed is not None and self.columns_kept is not None:
+            observed = observed.only(self.columns_kept.tolist())
+        return Domain(tuple(axes), observed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, ordered_axis
+from lime_guarantee.space.observed import Column, Observed
 from lime_guarantee.space.tables import as_table, is_frame
 from lime_guarantee.support.arrays import AnyArray
 
@@ -87,7 +88,7 @@ def with_bounds(domain: Domain, bounds: Any, *, every: bool = False) -> Domain:
     axes: list[Axis] = list(domain.axes)
     for i, low, high in pairs:
         axes[i] = axes[i].with_bounds(low, high)
-    return Domain(tuple(axes))
+    return replace(domain, axes=tuple(axes))
 
 
 def bound_pairs(bounds: Any, names: Sequence[str]) -> list[tuple[int, float, float]]:
@@ -140,13 +141,22 @@ def _check_finite(values: AnyArray, names: Sequence[str] | None) -> None:
 
 def _sparse_domain(columns: Any) -> Domain:
     """The domain of a sparse matrix, whose zeros count as values."""
-    axes = []
+    axes, known = [], []
     for i in range(columns.shape[1]):
         start, end = columns.indptr[i], columns.indptr[i + 1]
-        values = np.asarray(columns.data[start:end], dtype=np.float64)
-        values = values if end - start == columns.shape[0] else np.append(values, 0.0)
+        stored = np.asarray(columns.data[start:end], dtype=np.float64)
+        values, counts = np.unique(stored[~np.isnan(stored)], return_counts=True)
+        if end - start < columns.shape[0]:
+            at = int(np.searchsorted(values, 0.0))
+            if at == values.size or values[at] != 0.0:
+                values, counts = np.insert(values, at, 0.0), np.insert(counts, at, 0)
+            counts[at] += columns.shape[0] - (end - start)
         _check_finite(values[:, np.newaxis], [str(i)])
-        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        if values.size == 0:
+            raise InvalidInputError(f"training_data: column {i} has no value but missing ones. Drop it.")
+        known.append(Column.of_counts(values, counts))
+        low, high = float(values[0]), float(values[-1])
         whole = bool(np.all(values == np.round(values))) and max(-low, high) <= LARGEST_CELL
         axes.append(ordered_axis(f"x{i}", low, high, integer=whole))
-    return Domain(tuple(axes))
+    no_rows = np.empty((0, columns.shape[1]))
+    return Domain(tuple(axes), Observed(tuple(known), no_rows, columns.shape[0]))

@@ -253,11 +253,11 @@ class ShapRowAdapter(Adapter):
                 f"training_data: the explanation has {row.instance.size} features; got {len(domain)} columns."
             )
         named = [replace(axis, name=name) for axis, name in zip(domain.axes, row.names, strict=True)]
-        axes = list(with_bounds(Domain(tuple(named)), self.bounds, every=every).axes)
+        axes = list(with_bounds(replace(domain, axes=tuple(named)), self.bounds, every=every).axes)
         for i, value in enumerate(row.instance):
             if is_missing(value):  # a missing value is no number to move: it stays missing
                 axes[i] = categorical_axis(axes[i].name, (value,))
-        return Domain(tuple(axes))
+        return replace(domain, axes=tuple(axes))
 
     def _seen_domain(self) -> Domain:
         facts = self.facts

@@ -51,7 +51,8 @@ def measure(
     fresh_draws: int = FRESH_DRAWS,
     **options: Any,
 ) -> tuple[Measurement, GuaranteeRegion]:
-    """Find a region and measure it; options go to `find_region`."""
+    """Find a region of the uniform measure, if no other is given, and measure it; see `find_region`."""
+    options = {"measure": "uniform", **options}
     timed = Timed(faithful)
     start = time.perf_counter()
     region = find_region(timed, instance, domain, **options)

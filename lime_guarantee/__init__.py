@@ -31,9 +31,11 @@ from lime_guarantee.errors import (
 from lime_guarantee.problem.agreement import SameChange, SameClass, SameValue
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
+from lime_guarantee.region.on_rows import OnRows
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Axis, Domain
+from lime_guarantee.space.measure import Joint, Marginal, Measure, Uniform
 from lime_guarantee.support.progress import Progress
 from lime_guarantee.version import __version__
 
@@ -53,7 +55,11 @@ __all__ = [
     "GuaranteeWarning",
     "InconsistentModelError",
     "InvalidInputError",
+    "Joint",
+    "Marginal",
+    "Measure",
     "ModelError",
+    "OnRows",
     "Problem",
     "Progress",
     "Radial",
@@ -61,6 +67,7 @@ __all__ = [
     "SameClass",
     "SameValue",
     "Settings",
+    "Uniform",
     "WorkersError",
     "__version__",
     "audit",

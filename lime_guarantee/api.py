@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -18,6 +19,7 @@ from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion, Status, region_from
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
 from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.measure import chosen_measure
 from lime_guarantee.support.progress import Progress, check_progress, watching
 
 
@@ -27,6 +29,7 @@ def find_region(
     instance: Any = None,
     domain: Domain | None = None,
     *,
+    validation_data: Any = None,
     settings: Settings | None = None,
     progress: bool | Callable[[Progress], None] | None = None,
     **options: Unpack[SettingsOptions],
@@ -34,7 +37,7 @@ def find_region(
     """Find a large box around an instance in which `faithful` holds almost everywhere.
 
     With probability at least `confidence` over the random draws made here, `faithful` holds on at least
-    `purity` of the volume of the region that is returned, if it is certified.
+    `purity` of the region that is returned, if it is certified: of its share of the `measure`.
 
     Parameters
     ----------
@@ -45,6 +48,9 @@ def find_region(
         The instance that was explained.
     domain : Domain
         Range and kind of every feature.
+    validation_data : array or DataFrame, optional
+        Rows that neither fitted the model nor had a part in the explanation. The model is asked about those
+        in the region, and `region.validation` tells what they say.
     settings : Settings, optional
         What is asked of the region; those of another region run it again.
     progress : bool or callable, optional
@@ -73,7 +79,8 @@ def find_region(
     if isinstance(faithful, Problem):
         if instance is not None or domain is not None:
             raise InvalidInputError("instance, domain: a Problem has its own; leave them out.")
-        return _find(faithful.faithful, faithful.instance, faithful.domain, faithful, asked, progress)
+        region = _find(faithful.faithful, faithful.instance, faithful.domain, faithful, asked, progress)
+        return _validated(region, faithful, validation_data)
     if not isinstance(domain, Domain):
         raise InvalidInputError(
             f"domain: a Domain is required; got {type(domain).__name__}. "
@@ -81,7 +88,8 @@ def find_region(
         )
     if not callable(faithful):
         raise InvalidInputError(f"faithful: a callable is required; got {type(faithful).__name__}.")
-    return _find(faithful, instance, domain, None, asked, progress)
+    region = _find(faithful, instance, domain, None, asked, progress)
+    return _validated(region, faithful, validation_data)
 
 
 @shows_settings
@@ -92,6 +100,7 @@ def guarantee_region(
     predict_fn: Callable[[Any], Any] | None = None,
     instance: Any = None,
     training_data: Any = None,
+    validation_data: Any = None,
     bounds: Any = None,
     label: int | str | None = None,
     agreement: str = "auto",
@@ -117,7 +126,10 @@ def guarantee_region(
     instance : array-like, optional
         The row that was explained. Texts and images are kept by their explanations.
     training_data : array or DataFrame, optional
-        Gives every feature its range, and tells which hold whole numbers.
+        Gives every feature its range, tells which hold whole numbers, and how values are distributed: what
+        the region's shares are shares of, unless `measure` says otherwise.
+    validation_data : array or DataFrame, optional
+        As in `find_region`.
     bounds : mapping of name or position to (low, high), or (D, 2) array, optional
         The range of some features, or of all; it wins over the training data's.
     label : int or str, optional
@@ -173,7 +185,8 @@ def guarantee_region(
         settings=asked,
         **{name: value for name, value in options.items() if name not in SETTINGS},
     )
-    region = find_region(adapter.problem(), settings=asked, progress=progress)
+    problem = adapter.problem()
+    region = find_region(problem, validation_data=validation_data, settings=asked, progress=progress)
     adapter.attach(region)
     return region
 
@@ -212,6 +225,17 @@ def problem_of(explanation: Any, *, settings: Settings | None = None, **given: A
     return adapter_for(explanation)(explanation, settings=settings, **given).problem()
 
 
+def _validated(
+    region: GuaranteeRegion, faithful: Callable[[Any], Any] | Problem, validation_data: Any
+) -> GuaranteeRegion:
+    """The region with what held-out rows say, if there are any."""
+    if validation_data is None:
+        return region
+    rows = region.on_rows(validation_data, faithful=faithful)
+    rows_each = faithful.rows_each if isinstance(faithful, Problem) else 1
+    return replace(region, validation=rows, evaluations=region.evaluations + rows_each * rows.rows)
+
+
 def _check_limit(settings: Settings, *, spent: int = 0, rows_each: int = 1) -> None:
     check_limit_allows_certificate(
         settings.max_evaluations,
@@ -241,28 +265,32 @@ def _find(
     search_rng, certify_rng = settings.random_streams()
     row = domain.row(instance)
     domain, widened = domain.including(row)
-    oracle = Oracle(faithful, domain, max_evaluations=limit, batch_rows=batch_rows or BATCH_ROWS)
+    presence = problem is not None and problem.explained is not None and problem.explained.space == "presence"
+    measure = chosen_measure(settings.measure, domain, presence=presence)
     start = domain.encode(row[np.newaxis])[0]
+    cube, notes = measure.cube(domain, start), measure.notes(domain, start)
+    oracle = Oracle(faithful, cube, max_evaluations=limit, batch_rows=batch_rows or BATCH_ROWS)
     budget = ErrorBudget(settings.confidence)
-    if not oracle.evaluate(start[np.newaxis])[0]:
+    if not oracle.evaluate(cube.instance[np.newaxis])[0]:
         reason = "the explanation misses the model at the instance itself."
         if problem is not None and problem.explained is not None:
             reason = problem.explained.miss
-        found = Found(None, None, domain, reason)
+        found = Found(None, None, cube, reason)
         status: Status = "unfaithful"
     else:
         certifier = Certifier(oracle, settings.purity, budget, certify_rng, settings.certifier)
         with watching(progress, limit) as watcher:
-            found = search_and_certify(settings.searcher, start, certifier, search_rng, watcher)
+            found = search_and_certify(settings.searcher, cube, certifier, search_rng, watcher)
         status = "uncertified" if found.shape is None else "certified"
     return region_from(
         found,
         status=status,
-        domain=domain,
+        measure=measure,
         instance=row,
         settings=settings,
         problem=problem,
         oracle=oracle,
         attempts=budget.attempts,
         widened=widened,
+        notes=notes,
     )

@@ -16,6 +16,10 @@ from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Effort, Proposals, Search, Task
 from lime_guarantee.engine.search.catalogue import SEARCHES
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.cube import Cube
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.measure import MEASURES, Measure
+from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.support.checks import check_choice, check_count, check_open_share
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -28,6 +32,7 @@ class SettingsOptions(TypedDict, total=False):
     confidence: float
     search: str | Search
     effort: Effort | None
+    measure: str | Measure
     certifier: CertifierName
     max_evaluations: int | None
     batch_rows: int | None
@@ -41,13 +46,19 @@ class Settings:
     Parameters
     ----------
     purity : float in (0, 1)
-        Share of the region's volume that is faithful.
+        Share of the region that is faithful: of its `measure`.
     confidence : float in (0, 1)
         Probability that the promise holds.
     search : {"balanced", "divide", "radial", "greedy"} or Search
         How boxes are proposed. A search object, such as ``Divide(positives=300)``, sets its own options.
     effort : {"low", "normal", "high"}, optional
         How much the balanced search spends; "normal" by default.
+    measure : {"auto", "marginal", "joint", "uniform"} or Measure
+        What shares are shares of. "marginal": each feature is drawn as it is distributed in the training
+        data, independently. "joint": rows like those of the data; no promise for questions that move one
+        feature alone. "uniform": the volume, as in the paper. "auto" is "marginal" where data are known, else
+        "uniform"; words and superpixels are always uniform. A measure object, such as ``Marginal(X)``,
+        brings data of its own.
     certifier : {"anytime", "zero-failure"}
         How boxes are tested. "zero-failure" is the paper's test, which a single failure sinks.
     max_evaluations : int, optional
@@ -72,6 +83,7 @@ class Settings:
     confidence: float = 0.99
     search: str | Search = "balanced"
     effort: Effort | None = None
+    measure: str | Measure = "auto"
     certifier: CertifierName = "anytime"
     max_evaluations: int | None = None
     batch_rows: int | None = None
@@ -85,6 +97,7 @@ class Settings:
             "search": search,
             "effort": getattr(search, "effort", None),
         }
+        _check_measure(self.measure)
         check_choice("certifier", self.certifier, sorted(TESTS))
         if self.max_evaluations is not None:
             requirement = "a positive integer or None"
@@ -120,7 +133,8 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """The settings in plain types, fit for JSON."""
         plain = {entry.name: getattr(self.recorded, entry.name) for entry in fields(self)}
-        return {**plain, "search": {"name": self.searcher.name, **_parameters(self.searcher)}}
+        search = {"name": self.searcher.name, **_parameters(self.searcher)}
+        return {**plain, "search": search, "measure": getattr(self.measure, "name", self.measure)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Settings:
@@ -128,7 +142,9 @@ class Settings:
         parameters = dict(data["search"])
         name = parameters.pop("name")
         search = SEARCHES[name](**parameters) if name in SEARCHES else UnknownSearch(name, parameters)
-        return cls(**{**data, "search": search})
+        measure = data["measure"]
+        known = measure == "auto" or measure in MEASURES
+        return cls(**{**data, "search": search, "measure": measure if known else UnknownMeasure(measure)})
 
 
 SETTINGS = tuple(entry.name for entry in fields(Settings))
@@ -147,6 +163,28 @@ class UnknownSearch:
         raise InvalidInputError(
             f"search: {self.name!r} was given as an object, and only its name was written down. Pass the "
             "search object again with search=."
+        )
+
+
+class UnknownMeasure(Measure):
+    """A measure of somebody's own that a result remembers by name: its code is not here to be run again."""
+
+    drawn = "Draw rows from a measure that is not known here any more"
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # type: ignore[misc]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def cube(self, domain: Domain, instance: FloatArray) -> Cube:  # noqa: ARG002 - the base's
+        """Refuse: there is nothing to draw from."""
+        raise InvalidInputError(
+            f"measure: {self.name!r} was given as an object, and only its name was written down. Pass the "
+            "measure object again with measure=."
         )
 
 
@@ -212,6 +250,16 @@ def _checked_search(search: object, effort: object) -> Search:
             f"search: a name or a Search object, such as Divide(), is required; got {search!r}."
         )
     return search  # type: ignore[return-value]
+
+
+def _check_measure(measure: object) -> None:
+    if isinstance(measure, Measure):
+        return
+    if not isinstance(measure, str) or measure not in ("auto", *MEASURES):
+        raise InvalidInputError(
+            f"measure: one of {['auto', *MEASURES]} or a Measure, such as Marginal(X), is required; got "
+            f"{measure!r}."
+        )
 
 
 def _checked_random_state(random_state: Any) -> int | np.random.Generator | None:

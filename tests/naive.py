@@ -29,7 +29,12 @@ def max_box_count(positives, negatives, anchor):
     return best
 
 
-def expand_box(negatives, lower, upper, low_edge, high_edge, unit, priority):
+def cell_stops(points, anchor, cells):
+    """Where a side stops before a point: half a cell before it, or at the point's own place."""
+    return np.where(cells, points - 0.5 * np.sign(points - anchor), points)
+
+
+def expand_box(negatives, stops, lower, upper, low_edge, high_edge, home_width, priority):
     """Move one side at a time as far as it goes: the largest relative gain, or the order given."""
     lower, upper = lower.astype(float).copy(), upper.astype(float).copy()
     dims = len(lower)
@@ -38,19 +43,19 @@ def expand_box(negatives, lower, upper, low_edge, high_edge, unit, priority):
         d = side % dims
         others = [i for i in range(dims) if i != d]
         wall = low_edge[d] if side < dims else high_edge[d]
-        for p in negatives:
+        for p, stop in zip(negatives, stops, strict=True):
             if not all(lower[i] <= p[i] <= upper[i] for i in others):
                 continue
             if side < dims and p[d] < lower[d]:
-                wall = max(wall, p[d] + 1 if unit[d] else math.nextafter(p[d], math.inf))
+                wall = max(wall, stop[d] if stop[d] != p[d] else math.nextafter(p[d], math.inf))
             if side >= dims and p[d] > upper[d]:
-                wall = min(wall, p[d] - 1 if unit[d] else math.nextafter(p[d], -math.inf))
+                wall = min(wall, stop[d] if stop[d] != p[d] else math.nextafter(p[d], -math.inf))
         return min(wall, lower[d]) if side < dims else max(wall, upper[d])
 
     def gain(side):
         d = side % dims
         grown = lower[d] - limit(side) if side < dims else limit(side) - upper[d]
-        width = upper[d] - lower[d] + unit[d]
+        width = upper[d] - lower[d] + home_width[d]
         if grown <= 0:
             return 0.0
         return grown / width if width > 0 else math.inf
@@ -84,21 +89,21 @@ def log_evidence(draws, failures, purity, fractions):
     return math.log(sum(ratios) / len(ratios))
 
 
-def slab_counts(points, lower, upper, depth):
-    below = [(points[:, d] <= lower[d] + depth[d]).sum() for d in range(len(lower))]
-    above = [(points[:, d] >= upper[d] - depth[d]).sum() for d in range(len(lower))]
+def slab_counts(points, low_end, high_start):
+    below = [(points[:, d] <= low_end[d]).sum() for d in range(len(low_end))]
+    above = [(points[:, d] >= high_start[d]).sum() for d in range(len(low_end))]
     return np.array(below + above)
 
 
-def extents_of(point, instance):
-    """How far a point lies out on every side."""
-    gap = point - instance
-    return np.concatenate([np.maximum(-gap, 0), np.maximum(gap, 0)])
+def extents_of(point, home):
+    """How far a point lies out on every side of the instance's home."""
+    low, high = home
+    return np.concatenate([np.maximum(low - point, 0), np.maximum(point - high, 0)])
 
 
-def exit_time(point, instance, extent, speed):
+def exit_time(point, home, extent, speed):
     """The last moment at which the box that moves in still holds the point, by bisection."""
-    out = extents_of(point, instance)
+    out = extents_of(point, home)
 
     def inside(time):
         return bool(np.all(out <= extent * np.exp(-time * speed)))
@@ -112,18 +117,20 @@ def exit_time(point, instance, extent, speed):
     return low
 
 
-def best_cut_score(failures, instance, extent, unit, caution, least):
+def best_cut_score(failures, stops, home, extent, caution, least):
     """The best score of any cut just inside a failure, by trying all of them."""
-    dims = len(instance)
-    outs = np.array([extents_of(p, instance) for p in failures])
+    dims = len(home[0])
+    outs = np.array([extents_of(p, home) for p in failures])
+    ends = np.array([extents_of(p, home) for p in stops])
     best = -1.0
     for side in range(2 * dims):
         d = side % dims
-        width = extent[d] + extent[dims + d] + unit[d]
+        width = extent[d] + extent[dims + d] + home[1][d] - home[0][d]
         for value in set(outs[:, side]) - {0.0}:
             removed = int((outs[:, side] >= value).sum())
             inner = max([v for v in outs[:, side] if v < value], default=0.0)
-            moved = value - (0.5 if unit[d] else 0.3 * (value - inner))
+            stop = ends[np.flatnonzero(outs[:, side] == value)[0], side]
+            moved = stop if stop < value else value - 0.3 * (value - inner)
             share = (removed - caution * math.sqrt(removed)) / (len(failures) + 1)
             if removed < 3 or share < least:
                 continue
@@ -132,15 +139,18 @@ def best_cut_score(failures, instance, extent, unit, caution, least):
     return best
 
 
-def largest_box_volume(failures, weight, anchor, lower, upper, unit, whole, aim):
+def largest_box_volume(failures, stops, weight, anchor, lower, upper, aim):
     """The largest volume of a box around the anchor that holds little of the failures' weight.
 
     All boxes are tried whose sides are at the edge or just before a failure.
     """
 
     def places(axis, edge, sign):
-        step = 1.0 if unit[axis] else 1e-12
-        before = [v - sign * step for v in failures[:, axis] if sign * (v - anchor[axis]) > 0]
+        before = [
+            stop if stop != v else v - sign * 1e-12
+            for v, stop in zip(failures[:, axis], stops[:, axis], strict=True)
+            if sign * (v - anchor[axis]) > 0
+        ]
         inside = [v for v in before if sign * (v - anchor[axis]) >= 0 and sign * (edge - v) >= 0]
         return [edge, *inside]
 
@@ -148,7 +158,7 @@ def largest_box_volume(failures, weight, anchor, lower, upper, unit, whole, aim)
     lows = itertools.product(*[places(d, lower[d], -1) for d in range(len(anchor))])
     for low in lows:
         for high in itertools.product(*[places(d, upper[d], 1) for d in range(len(anchor))]):
-            volume = math.prod((np.array(high) - np.array(low) + unit) / whole)
+            volume = math.prod(np.array(high) - np.array(low))
             if volume > best and weight[points_inside(failures, low, high)].sum() <= aim * volume:
                 best = volume
     return best

@@ -35,14 +35,23 @@ def explained(weights, **changes):
     return ExplanationInfo(**{**settings, **changes})
 
 
+def _reach(axis, lower, upper, allowed):
+    """The share of an axis between bounds, or of its categories."""
+    return (len(allowed) if allowed else upper - lower + axis.unit) / axis.width
+
+
 def region_of(domain, instance, lower, upper, *, allowed=None, **changes):
     """A region as it would come from a search; pictures do not ask what certified it."""
+    held = [(axis, lower[i], upper[i], (allowed or {}).get(axis.name)) for i, axis in enumerate(domain.axes)]
     settings = {
         "status": "certified",
         "settings": Settings(confidence=0.95, random_state=0),
         "certificate": None,
         "evaluations": 1,
         "calls": 1,
+        "measure": "uniform",
+        "reach": [_reach(axis, *bounds) for axis, *bounds in held],
+        "log10_share": 0.0,
         "log10_volume": 0.0,
         "widened": (),
         "reason": "",

@@ -10,6 +10,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import xgboost
+from cubes import cube_of
 from scipy.special import expit, logit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -148,8 +149,9 @@ class Case:
 
     def draws(self, count: int = 500) -> Any:
         """Rows spread over the whole domain."""
-        domain = self.subject.domain
-        return domain.decode(domain.box().sample(np.random.default_rng(7), count))
+        domain, _ = self.subject.domain.including(self.subject.instance)
+        cube = cube_of(domain, self.subject.instance)
+        return cube.decode(cube.whole.sample(np.random.default_rng(7), count))
 
 
 def as_rows(data: Any) -> Any:

@@ -13,7 +13,6 @@ from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.problem.agreement import SameValue
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.widen import extend_region
-from lime_guarantee.space.box import Box
 from lime_guarantee.views.html.audit_page import audit_page
 
 QUICK = {"purity": 0.9, "confidence": 0.9}
@@ -45,9 +44,10 @@ class ShortSearch:
 
     def propose(self, task):
         lower, upper = task.domain.lower.copy(), task.domain.upper.copy()
-        lower[self.axis] = task.instance[self.axis] - self.share
-        upper[self.axis] = task.instance[self.axis] + self.share
-        yield Box(lower, upper, task.domain.unit)
+        share = self.share / task.cube.scale[self.axis]
+        lower[self.axis] = task.instance[self.axis] - share
+        upper[self.axis] = task.instance[self.axis] + share
+        yield task.cube.snapped(lower, upper)
 
 
 def examine(subject, region, **changes):
@@ -145,8 +145,9 @@ def test_outside_points_are_outside_along_the_feature_and_inside_along_the_other
     region = find_region(
         case.faithful, case.instance, case.domain, search=ShortSearch(2, 0.3), random_state=0, **QUICK
     )
-    points = examine(case, region)._outside(2, 2_000)
-    assert (np.abs(points[:, 2]) >= 0.3).all()
+    examination = examine(case, region)
+    points = examination.cube.decode(examination._outside(2, 2_000))
+    assert (np.abs(points[:, 2]) >= 0.3 - 1e-9).all()
     assert (np.abs(points[:, 2]) <= 1).all()
     assert 0.4 < np.mean(points[:, 2] > 0) < 0.6
     inside = points.copy()
@@ -276,9 +277,9 @@ class TestDataCheck:
         assert not check.off_manifold
 
     def test_synthetic_rows_are_not_piled_up_at_the_edges(self):
-        narrow = Box(np.array([-0.1]), np.array([0.1]), np.zeros(1))
-        rows = _synthetic(np.zeros((50, 1)), np.ones(1), narrow, np.random.default_rng(0))
-        assert narrow.contains(rows).all()
+        domain, bounds = Domain.from_bounds([-9], [9]), (np.array([-0.1]), np.array([0.1]))
+        rows = _synthetic(np.zeros((50, 1)), np.ones(1), domain, bounds, np.random.default_rng(0))
+        assert (np.abs(rows) <= 0.1).all()
         assert np.mean(np.abs(rows) < 0.05) == pytest.approx(0.5, abs=0.04)  # three standard errors
 
     def test_the_nearest_rows_are_those_with_the_same_category(self):
@@ -326,9 +327,9 @@ def test_a_lower_bound_is_never_rounded_up():
     finding = Finding("x1", 0.0, 0.2, dishonest=True, draws=9, failures=9, failing_lower_bound=0.99987)
     region = find_region(problem(relies_on_second), random_state=0, **QUICK)
     _, reason = _verdict(region, (finding,), None, None, Rules())
-    assert "at least 99% of the volume" in reason
+    assert "at least 99% of the volume, every value alike" in reason
     page = audit_page(AuditReport((AuditRecord(0, "dishonest", reason, region, (finding,)),), {}))
-    assert "at least 99.9 % of the volume" in page
+    assert "at least 99.9 % of what was drawn there" in page
     assert "next to" not in reason
     _, reason = _verdict(region, (replace(finding, weight_share=0.005),), None, None, Rules())
     assert "gives 'x1' next to no weight" in reason
@@ -364,8 +365,9 @@ class TestBalls:
         case = problem(first_feature)
         ball = find_region(case, search=Radial(steps=8), random_state=0, **QUICK)
         assert ball.radius is not None
-        ball = replace(ball, radius=0.3, lower=np.full(3, -0.3), upper=np.full(3, 0.3))
+        shape = replace(ball.shape, radius=0.3)
+        ball = replace(ball, radius=0.3, lower=np.full(3, -0.3), upper=np.full(3, 0.3), shape=shape)
         longer = extend_region(case.faithful, ball, 2, random_state=0)
         assert longer.radius is None
         assert longer.contains(np.array([[0.29, 0.29, 0.9]]))[0]
-        assert longer.volume_fraction == pytest.approx(0.3**2)
+        assert longer.share == pytest.approx(0.3**2)

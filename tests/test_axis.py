@@ -136,7 +136,7 @@ def test_entries_of_tables():
 def test_an_interval_of_reordered_categories_is_the_same_set_on_the_axis(order, first, last):
     first, last = min(first, last), max(first, last)
     searched = COLOUR.reordered(order)
-    extent = COLOUR.extent_between(float(first), float(last), searched)
+    extent = COLOUR.extent_of(np.array(order[first : last + 1], dtype=float))
     assert set(extent.allowed) == set(searched.categories[first : last + 1])
     again = COLOUR.search_axis(extent)
     lower, upper = COLOUR.search_bounds(extent)
@@ -148,7 +148,7 @@ def test_numbers_keep_their_order():
     assert ROOMS.search_axis(Extent(3.0, 6.0)) is ROOMS
     assert ROOMS.search_bounds(Extent(3.0, 6.0)) == (3, 6)
     with pytest.raises(ValueError, match="'rooms' is integer: its values have an order"):
-        Domain((ROOMS,)).reordered({0: [1, 0]})
+        ROOMS.reordered([1, 0])
     with pytest.raises(ValueError, match="no permutation of 4 categories"):
         COLOUR.reordered([0, 0, 1, 2])
 

@@ -5,12 +5,11 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from cubes import cube_of, task_of
 
 from lime_guarantee import Balanced, Domain, find_region
 from lime_guarantee.engine.kernels import consistent_box as kernels
-from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.search import balanced
-from lime_guarantee.engine.search.base import Task
 from lime_guarantee.engine.search.consistent_box import AIM, ConsistentBox
 from lime_guarantee.engine.search.face_balancing import FaceBalancing
 from lime_guarantee.space.box import Box
@@ -21,8 +20,7 @@ SQUARE = Domain.from_bounds([0.0, 0.0], [1.0, 1.0])
 def make(
     faithful, instance=(0.5, 0.5), domain=SQUARE, effort="normal", spend=lambda count: None, purity=0.99
 ):
-    oracle = Oracle(faithful, domain)
-    task = Task(oracle, np.array(instance), domain.box(), purity, 0.99, np.random.default_rng(0))
+    task = task_of(faithful, domain, instance, purity=purity)
     steering = FaceBalancing(task)
     steering.sweep()
     return ConsistentBox(task, effort, steering, spend)
@@ -33,20 +31,22 @@ def make(
 def test_the_largest_box_matches_its_twin(seed, aim):
     rng = np.random.default_rng(seed)
     dims = 1 + seed % 3
-    unit = (rng.random(dims) < 0.4).astype(float)
+    cells = rng.random(dims) < 0.4
     lower, upper = -np.ceil(rng.uniform(1, 5, dims)), np.ceil(rng.uniform(1, 5, dims))
-    whole = upper - lower + unit
     failures = rng.uniform(lower, upper, (7, dims))
-    failures = np.where(unit > 0, np.round(failures), failures)
+    failures = np.where(cells, np.round(failures), failures)
+    lower, upper = lower - 0.5 * cells, upper + 0.5 * cells
     anchor = np.zeros(dims)
     failures = np.ascontiguousarray(failures[(failures != anchor).any(axis=1)])
-    weight = rng.uniform(0.0, 0.05, len(failures))
-    low, high = kernels.largest_box(failures, weight, anchor, lower, upper, unit, whole, aim, 5_000)
-    volume = np.prod((high - low + unit) / whole)
+    stops = naive.cell_stops(failures, anchor, cells)
+    whole = np.prod(upper - lower)
+    weight = rng.uniform(0.0, 0.05, len(failures)) * whole
+    low, high = kernels.largest_box(failures, stops, weight, anchor, lower, upper, aim, 5_000)
+    volume = np.prod(high - low)
     inside = naive.points_inside(failures, low, high)
     assert weight[inside].sum() <= aim * volume
     assert np.all((lower <= low) & (low <= anchor) & (anchor <= high) & (high <= upper))
-    best = naive.largest_box_volume(failures, weight, anchor, lower, upper, unit, whole, aim)
+    best = naive.largest_box_volume(failures, stops, weight, anchor, lower, upper, aim)
     assert np.exp(-kernels.CLOSE) * best * (1 - 1e-9) <= volume <= best * (1 + 1e-9)
 
 
@@ -54,11 +54,11 @@ def test_within_few_nodes_a_box_without_failures_is_found_all_the_same():
     rng = np.random.default_rng(0)
     failures = rng.uniform(-1, 1, (300, 4))
     failures = np.ascontiguousarray(failures[np.abs(failures).max(axis=1) > 0.2])
-    anchor, whole = np.zeros(4), np.full(4, 2.0)
+    anchor = np.zeros(4)
     sizes = []
     for nodes in (1, 20, 400):
         low, high = kernels.largest_box(
-            failures, np.ones(len(failures)), anchor, anchor - 1, anchor + 1, np.zeros(4), whole, 0.0, nodes
+            failures, failures, np.ones(len(failures)), anchor, anchor - 1, anchor + 1, 0.0, nodes
         )
         assert not naive.points_inside(failures, low, high).any()
         sizes.append(np.prod(high - low))
@@ -72,9 +72,9 @@ def test_a_slab_is_found_without_a_search_for_it():
     for seed in range(8):
         failures = np.random.default_rng(seed).uniform(-1, 1, (300, 3))
         failures = np.ascontiguousarray(failures[np.abs(failures[:, 0]) > 0.1])
-        anchor, whole = np.zeros(3), np.full(3, 2.0)
+        anchor = np.zeros(3)
         low, high = kernels.largest_box(
-            failures, np.ones(len(failures)), anchor, anchor - 1, anchor + 1, np.zeros(3), whole, 0.0, 1
+            failures, failures, np.ones(len(failures)), anchor, anchor - 1, anchor + 1, 0.0, 1
         )
         assert not naive.points_inside(failures, low, high).any()
         sizes.append(np.prod(high - low))
@@ -96,7 +96,7 @@ def test_failures_stand_for_the_volume_that_fails():
     optimist = make(lambda X: X[:, 0] < 0.8)
     rng = np.random.default_rng(0)
     for low in (0.0, 0.1, 0.4, 0.7):
-        box = Box(np.array([low, 0.0]), np.ones(2), np.zeros(2))
+        box = Box(np.array([low, 0.0]), np.ones(2), optimist.task.cube)
         points = box.sample(rng, 3_000)
         optimist.note(box, points, points[:, 0] < 0.8)
     assert np.sum(1 / optimist._density) == pytest.approx(0.2, rel=0.06)
@@ -112,7 +112,8 @@ def test_draws_of_an_attempt_are_noted_where_they_were_drawn():
         faithful = np.ones(5, dtype=bool)
         drawn = (3, 0, 2)
 
-    boxes = tuple(Box(np.zeros(2), np.full(2, high), np.zeros(2)) for high in (1.0, 0.9, 0.8))
+    cube = cube_of(SQUARE, [0.5, 0.5])
+    boxes = tuple(Box(np.zeros(2), np.full(2, high), cube) for high in (1.0, 0.9, 0.8))
     optimist.note_attempt(boxes, Made)
     assert [(box.upper[0], len(points)) for box, points in noted] == [(1.0, 3), (0.9, 0), (0.8, 2)]
     assert np.array_equal(np.concatenate([points for _, points in noted]), Made.points)
@@ -145,10 +146,10 @@ def test_the_boxes_of_a_proposal_are_nested_and_keep_away_from_failures():
     assert len(boxes) == 3
     for outer, inner in pairwise(boxes):
         assert outer.holds(inner)
-        assert inner.log_volume < outer.log_volume
+        assert inner.log_share < outer.log_share
         assert not inner.contains(optimist._failures).any()
     failing = np.sum(1 / optimist._density[boxes[0].contains(optimist._failures)])
-    assert failing <= AIM * 0.01 * np.exp(boxes[0].log_volume)
+    assert failing <= AIM * 0.01 * np.exp(boxes[0].log_share)
 
 
 def test_a_box_that_is_the_whole_domain_is_proposed_alone():

@@ -3,12 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cubes import cube_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from lime_guarantee import Domain, InvalidInputError
-from lime_guarantee.space.box import Box
 
 
 @pytest.fixture
@@ -24,15 +23,16 @@ def mixed():
 
 def test_the_four_kinds(mixed):
     assert mixed.kinds == ("continuous", "integer", "binary", "categorical")
-    assert mixed.box().width.tolist() == [1.0, 10.0, 2.0, 3.0]
+    assert [axis.width for axis in mixed.axes] == [1.0, 10.0, 2.0, 3.0]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_decoding_and_encoding_gives_the_coordinates_back(seed):
     domain = Domain.from_bounds([0, -2, 0], [1, 7, 0], integer=[1], categories={2: ["a", 5, "c"]})
-    points = domain.box().sample(np.random.default_rng(seed), 20)
-    assert (domain.encode(domain.decode(points)) == points).all()
+    cube = cube_of(domain, np.array([0.5, 3, "a"], dtype=object))
+    values = cube.values(cube.whole.sample(np.random.default_rng(seed), 20))
+    assert (domain.encode(domain.decode(values)) == values).all()
 
 
 def test_rows_are_floats_where_all_categories_are_numbers():
@@ -49,9 +49,9 @@ def test_decoding_hands_out_a_copy():
     assert points[0, 0] == 0.5
 
 
-def test_values_that_do_not_exist_lie_in_no_box(mixed):
+def test_values_that_do_not_exist_lie_in_no_domain(mixed):
     rows = np.array([[0.5, 2.5, 1, "red"], [0.5, 2, 1, "pink"], [0.5, 2, 1, "red"]], dtype=object)
-    assert mixed.box().contains(mixed.encode(rows)).tolist() == [False, False, True]
+    assert mixed.contains(mixed.encode(rows)).tolist() == [False, False, True]
 
 
 def test_from_data_reads_a_frame_by_its_dtypes():
@@ -108,10 +108,11 @@ def test_an_instance_may_come_in_many_forms(instance):
 
 
 def test_a_constant_axis_has_a_width_of_one_and_stays_put():
-    box = Domain.from_bounds([0, 3], [2, 3]).box()
-    assert box.width.tolist() == [2.0, 1.0]
-    assert box.log_volume == pytest.approx(np.log(2))
-    assert set(box.sample(np.random.default_rng(0), 50)[:, 1]) == {3.0}
+    domain = Domain.from_bounds([0, 3], [2, 3])
+    assert [axis.width for axis in domain.axes] == [2.0, 1.0]
+    assert domain.log_volume == pytest.approx(np.log(2))
+    cube = cube_of(domain, [1.0, 3.0])
+    assert set(cube.decode(cube.whole.sample(np.random.default_rng(0), 50))[:, 1]) == {3.0}
 
 
 def test_a_domain_is_widened_to_hold_the_instance(mixed):
@@ -142,7 +143,7 @@ def test_a_domain_round_trips_through_plain_types(mixed):
         ({"lower": [0], "upper": [1], "integer": ["b"]}, "no feature 'b'"),
         ({"lower": [0], "upper": [1], "integer": [1]}, "position 0..0"),
         ({"lower": [0.2], "upper": [0.8], "integer": [0]}, "holds no integer"),
-        ({"lower": [0], "upper": [1e17], "integer": [0]}, "2\\*\\*51"),
+        ({"lower": [0], "upper": [1e17], "integer": [0]}, "2\\*\\*40"),
         ({"lower": [0], "upper": [1], "categories": {0: []}}, "has none"),
         ({"lower": [0], "upper": [1], "categories": {0: [1, 1.0]}}, "twice"),
         ({"lower": [0], "upper": [1], "integer": [0], "categories": {0: [1]}}, "both"),
@@ -173,34 +174,3 @@ def test_values_that_no_set_can_hold_are_refused():
     X[:, 0] = [[1], [2]]
     with pytest.raises(InvalidInputError, match="cannot be one of a set"):
         Domain.from_data(X)
-
-
-def test_draws_are_uniform_over_lengths_and_over_cells():
-    box = Box(np.array([-1.0, 2.0]), np.array([3.0, 6.0]), np.array([0.0, 1.0]))
-    points = box.sample(np.random.default_rng(0), 20_000)
-    assert stats.kstest(points[:, 0], "uniform", args=(-1, 4)).pvalue > 1e-3
-    cells, counts = np.unique(points[:, 1], return_counts=True)
-    assert cells.tolist() == [2, 3, 4, 5, 6]
-    assert stats.chisquare(counts).pvalue > 1e-3
-
-
-def test_every_cell_of_a_very_wide_axis_can_be_drawn():
-    box = Box(np.array([-(2.0**51)]), np.array([2.0**51]), np.array([1.0]))
-    points = box.sample(np.random.default_rng(0), 2_000)
-    assert stats.binomtest(int(np.sum(points % 2)), 2_000, 0.5).pvalue > 1e-3
-
-
-def test_a_side_of_no_width_leaves_the_volume_finite():
-    box = Box(np.array([1.0, 0.0]), np.array([1.0, 2.0]), np.zeros(2))
-    assert np.isfinite(box.log_volume)
-    assert box.contains(box.sample(np.random.default_rng(0), 10)).all()
-
-
-def test_restricting_a_box_intersects_it():
-    one = Box(np.array([0.0, 0.0]), np.array([2.0, 2.0]), np.zeros(2))
-    other = Box(np.array([1.0, -1.0]), np.array([3.0, 1.0]), np.zeros(2))
-    both = one.restrict(other)
-    assert both.lower.tolist() == [1.0, 0.0]
-    assert both.upper.tolist() == [2.0, 1.0]
-    with pytest.raises(ValueError, match="lower <= upper"):
-        one.restrict(Box(np.array([5.0, 5.0]), np.array([6.0, 6.0]), np.zeros(2)))

@@ -83,7 +83,7 @@ def test_everything_faithful_gives_the_whole_domain(search):
     assert region
     if search.name != "radial":  # a ball cannot fill a box, nor grow along cells
         assert region.reach.tolist() == [1.0, 1.0, 1.0]
-        assert region.volume_fraction == 1.0
+        assert region.share == 1.0
         assert region.log10_volume == pytest.approx(1.0)
 
 
@@ -189,7 +189,7 @@ def test_an_instance_outside_the_domain_widens_it():
 def test_a_domain_of_one_point():
     region = find(lambda X: X[:, 0] == 3, [3.0], Domain.from_bounds([3], [3]))
     assert region
-    assert region.volume_fraction == 1.0
+    assert region.share == 1.0
     assert region.log10_volume == 0.0
 
 
@@ -252,7 +252,7 @@ def test_nothing_is_drawn_that_may_not_be_asked():
 
         def propose(self, task):
             task.oracle.evaluate(task.domain.sample(task.rng, 40))  # what is left is too little to certify
-            yield Untouchable(task.instance, task.instance, task.domain.unit)
+            yield Untouchable(task.instance, task.instance, task.cube)
 
     class Untouchable(Box):
         def sample(self, rng, count):
@@ -266,7 +266,7 @@ def test_progress_is_told_of_every_proposal():
     region = find(progress=told.append)
     assert [p.attempts for p in told] == list(range(1, region.certificate.attempts + 1))
     assert [p.phase for p in told] == ["rejected"] * (len(told) - 1) + ["accepted"]
-    assert told[-1].log10_volume == pytest.approx(region.log10_volume)
+    assert told[-1].log10_share == pytest.approx(region.log10_share)
 
 
 def test_a_progress_bar_counts_evaluations_and_changes_nothing(capsys):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cubes import cube_of
 from problems import PROBLEMS
 from scipy import stats
 
@@ -144,7 +145,7 @@ class Stubborn:
     name = "stubborn"
 
     def propose(self, task):
-        bad_box = Box(np.array([0.0]), np.array([0.57]), np.array([0.0]))  # purity 0.5 / 0.57 = 0.877
+        bad_box = Box(np.array([0.0]), np.array([0.57]), task.cube)  # purity 0.5 / 0.57 = 0.877
         for _ in range(100):
             attempt = yield bad_box
             if attempt.accepted:
@@ -168,10 +169,11 @@ def test_a_budget_that_restarts_is_caught(monkeypatch):
 def accepted_share(name, level, runs=2_000):
     """How often the certifier alone accepts a box that has exactly the asked purity."""
     domain = PROBLEMS["boundary"].domain
-    box = domain.box()
+    cube = cube_of(domain, [0.1])
+    box = cube.whole
     accepted = 0
     for child in np.random.SeedSequence(7).spawn(runs):
-        oracle = Oracle(lambda X: X[:, 0] < PURITY, domain)
+        oracle = Oracle(lambda X: X[:, 0] < PURITY, cube)
         evidence = Evidence(oracle, np.random.default_rng(child), (box,))
         accepted += TESTS[name](evidence, PURITY, level) is not None
     return accepted / runs, stats.binom.ppf(0.999, runs, level) / runs

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 import shap_cases
 from browser import LOWEST_CONTRAST, Pages, photograph, values_of
+from cubes import cube_of
 from html_cases import CERTIFIED, HOSTILE, SCRIPT, region
 
 from lime_guarantee import Domain, GuaranteeRegion, InvalidInputError, Problem, SameValue, find_region
 from lime_guarantee.api import problem_of
+from lime_guarantee.engine.session import bounding_box
 from lime_guarantee.problem.surrogates import ConstantSurrogate, formula_of
 from lime_guarantee.views.html import page as page_module
 
@@ -21,10 +23,11 @@ def coordinates(region, count=60):
     """Engine coordinates of the instance, and of rows of the region, of its box and of the domain."""
     rng = np.random.default_rng(0)
     inside = region.sample(count, random_state=0)
-    around = region.search_domain.decode(region.search_box.sample(rng, count))
-    anywhere = region.domain.box().sample(rng, count)
+    whole = cube_of(region.domain, region.instance).whole
+    box = bounding_box(region.certified_shape("test"))
+    around = box.cube.decode(box.sample(rng, count))
     known = np.concatenate([[region.instance], inside, around])
-    return np.concatenate([region.domain.encode(known), anywhere])
+    return np.concatenate([region.domain.encode(known), whole.cube.values(whole.sample(rng, count))])
 
 
 def departures(page, rows):
@@ -43,9 +46,8 @@ def test_inside_and_outside_are_what_contains_says(pages, name):
 
 
 def test_the_bounds_are_inside_and_the_next_number_is_not(pages):
-    box = region("tabular").search_box
     page = pages.open(region("tabular").to_html())
-    bounds = np.array([box.lower, box.upper])
+    bounds = np.array(region("tabular").search_bounds)
     assert departures(page, bounds).tolist() == [0, 0]
     assert departures(page, np.nextafter(bounds, [[-np.inf], [np.inf]])).tolist() == [len(HOSTILE)] * 2
 
@@ -115,8 +117,10 @@ def test_a_formula_gives_what_the_surrogate_gives(any_page, name):
         for i, axis in enumerate(domain.axes)
         if axis.kind == "categorical"
     }
-    domain = domain.reordered(turned)  # the page's order of categories need not be the surrogate's
-    points = domain.box().sample(np.random.default_rng(1), 200)
+    # The page's order of categories need not be the surrogate's.
+    domain = Domain(tuple(a.reordered(turned[i]) if i in turned else a for i, a in enumerate(domain.axes)))
+    cube = cube_of(domain, problem.instance)
+    points = cube.values(cube.whole.sample(np.random.default_rng(1), 200))
     formula = json.loads(json.dumps(formula_of(problem.surrogate, domain), allow_nan=False))
     said = any_page.evaluate(
         "([formula, rows]) => rows.map(row => predict(formula, row))", [formula, points.tolist()]

@@ -65,7 +65,7 @@ def test_columns_sort_both_ways_by_mouse_and_by_keys(pages, audited):
     assert head(page, "#").get_attribute("aria-sort") == "descending"
     with_region = [record for record in audited if record.region]
     for title, key in [
-        ("share of domain", lambda record: record.region.volume_fraction),
+        ("share", lambda record: record.region.share),
         ("lowest reach", lambda record: record.region.reach.min()),
     ]:
         expected = [record.index for record in sorted(with_region, key=key)]

@@ -3,7 +3,9 @@
 import naive
 import numpy as np
 import pytest
+from cubes import cube_of
 
+from lime_guarantee import Domain
 from lime_guarantee.engine.kernels import max_box as kernels
 from lime_guarantee.engine.search.max_box import NO_PRIORITY, MaxBoxProblem
 
@@ -17,7 +19,7 @@ def random_points(rng, count, dims, cells):
 
 @pytest.fixture(params=range(6))
 def case(request):
-    """Positives, negatives, an anchor and units, with no negative on the anchor."""
+    """Positives, negatives, an anchor and the widths of its cells, with no negative on the anchor."""
     rng = np.random.default_rng(request.param)
     dims = 1 + request.param % 3
     cells = rng.random(dims) < 0.4
@@ -80,8 +82,9 @@ def test_expand_box_matches_its_twin(case, ordered):
     dims = anchor.size
     priority = NO_PRIORITY if ordered == "largest" else rng.permutation(2 * dims)
     edges = np.full(dims, -5.0), np.full(dims, 5.0)
-    found = kernels.expand_box(negatives, lower, upper, *edges, unit, priority)
-    expected = naive.expand_box(negatives, lower, upper, *edges, unit, priority)
+    stops = naive.cell_stops(negatives, anchor, unit > 0)
+    found = kernels.expand_box(negatives, stops, lower, upper, *edges, unit, priority)
+    expected = naive.expand_box(negatives, stops, lower, upper, *edges, unit, priority)
     for ours, theirs in zip(found, expected, strict=True):
         assert ours.tolist() == theirs.tolist()
     assert not naive.points_inside(negatives, *found).any()
@@ -90,11 +93,11 @@ def test_expand_box_matches_its_twin(case, ordered):
 def test_every_side_of_an_expanded_box_meets_a_negative_or_the_edge(case):
     positives, negatives, anchor, unit, _ = case
     lower, upper, _ = solve(positives, negatives, anchor, unit, 10_000)
-    low, high = kernels.expand_box(
-        negatives, lower, upper, np.full(anchor.size, -5.0), np.full(anchor.size, 5.0), unit, NO_PRIORITY
-    )
+    stops = naive.cell_stops(negatives, anchor, unit > 0)
+    edges = np.full(anchor.size, -5.0), np.full(anchor.size, 5.0)
+    low, high = kernels.expand_box(negatives, stops, lower, upper, *edges, unit, NO_PRIORITY)
     for d in range(anchor.size):
-        step = 1.0 if unit[d] else 1e-9
+        step = 0.5 if unit[d] else 1e-9
         for bound, edge, outwards in ((low, -5.0, -step), (high, 5.0, step)):
             if bound[d] != edge:
                 grown_low, grown_high = low.copy(), high.copy()
@@ -104,16 +107,15 @@ def test_every_side_of_an_expanded_box_meets_a_negative_or_the_edge(case):
 
 def test_an_added_negative_is_never_inside_again():
     rng = np.random.default_rng(5)
-    anchor = np.zeros(4)
-    problem = MaxBoxProblem(
-        anchor, rng.uniform(-1, 1, (40, 4)), np.full(4, -1.0), np.full(4, 1.0), np.zeros(4), 20
-    )
+    cube = cube_of(Domain.from_bounds([-1.0] * 4, [1.0] * 4), np.zeros(4))
+    anchor = cube.instance
+    problem = MaxBoxProblem(cube, rng.random((40, 4)), np.zeros(4), np.ones(4), 20)
     seen = np.empty((0, 4))
     for _ in range(30):
         lower, upper = problem.expanded()
         assert not naive.points_inside(seen, lower, upper).any()
         assert naive.points_inside(anchor[np.newaxis], lower, upper).all()
         points = rng.uniform(lower, upper, (10, 4))
-        negatives = points[np.abs(points).sum(axis=1) > 1.5]
+        negatives = points[np.abs(points - 0.5).sum(axis=1) > 0.75]
         seen = np.vstack([seen, negatives])
         problem.add_negatives(negatives)

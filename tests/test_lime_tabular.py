@@ -460,7 +460,7 @@ def with_column(values):
 
 
 def test_a_constant_feature_stays_and_counts_for_nothing():
-    region = region_of(with_column(np.zeros(len(X))), agreement="change")
+    region = region_of(with_column(np.zeros(len(X))), agreement="change", measure="uniform")
     assert region.lower[3] == region.upper[3] == 0
     assert region.log10_volume == pytest.approx(np.log10(np.prod((region.upper - region.lower)[:3])))
     line = next(line for line in str(region).splitlines() if line.startswith("other"))
@@ -497,7 +497,7 @@ def test_a_missing_value_stays_missing_where_the_model_takes_it():
     assert np.isnan(region.sample(500, random_state=0)[:, 1]).all()
     assert np.isnan(region.allowed["income"]).all()
     assert np.isfinite([region.lower, region.upper, region.reach]).all()
-    assert np.isfinite(region.log10_volume)
+    assert np.isfinite(region.log10_share)
     assert true_purity(explained, region) >= 0.9
     assert GuaranteeRegion.from_json(region.to_json()) == region
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cubes import cube_of
 from scipy import stats
 
 from lime_guarantee import Domain, InvalidInputError, find_region
@@ -17,19 +18,20 @@ pytestmark = pytest.mark.compiled
 
 PURITY = 0.9
 LINE = Domain.from_bounds([0.0], [1.0])
+CUBE = cube_of(LINE, [0.005])
 
 
 def interval(low, high):
-    return Box(np.array([low]), np.array([high]), np.zeros(1))
+    return Box(np.array([low]), np.array([high]), CUBE)
 
 
 def certifier(faithful, seed, name="anytime", purity=PURITY, confidence=0.9):
-    oracle = Oracle(faithful, LINE)
+    oracle = Oracle(faithful, CUBE)
     return Certifier(oracle, purity, ErrorBudget(confidence), np.random.default_rng(seed), name)
 
 
 def nothing_drawn(faithful, seed, shapes):
-    return decisions.Evidence(Oracle(faithful, LINE), np.random.default_rng(seed), shapes)
+    return decisions.Evidence(Oracle(faithful, CUBE), np.random.default_rng(seed), shapes)
 
 
 LITTLE_OVERLAP = tuple(interval(0.0, high) for high in (1.0, 0.1, 0.01))
@@ -63,7 +65,7 @@ def test_nested_boxes_of_exactly_the_asked_purity_are_accepted_at_most_at_the_le
 
 def test_boxes_that_do_not_share_the_level_are_caught(monkeypatch):
     """Whatever box is gone for: the test would accept three times as often as it may."""
-    patient = {"MOST_DRAWS_RATIO": 40, "DRAWS_PER_LOG_VOLUME": 0.0}
+    patient = {"MOST_DRAWS_RATIO": 40, "DRAWS_PER_LOG_SHARE": 0.0}
     for name, value in patient.items():
         monkeypatch.setattr(decisions, name, value)
     shared, allowed = share_accepted(0.3, LITTLE_OVERLAP, runs=500)

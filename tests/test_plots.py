@@ -281,7 +281,7 @@ def test_parts_are_present_or_absent():
 def test_a_ball_is_not_called_a_box():
     domain = Domain.from_bounds([0, 0], [1, 1])
     region = region_of(domain, [0.5, 0.5], [0.3, 0.3], [0.7, 0.7], radius=0.2)
-    assert "the ball of radius 0.2 in this box" in region.plot().headline
+    assert "within 0.2 of the instance" in region.plot().headline
     problem = Problem(lambda X: X[:, 0], lambda X: X[:, 0], SameValue(1), np.array([0.5, 0.5]), domain)
     patches = region.plot_slice(0, 1, problem=problem, resolution=3).ax_.patches
     assert all(isinstance(patch, Ellipse) and patch.width == 0.4 for patch in patches)

@@ -59,7 +59,7 @@ def test_it_round_trips_through_plain_types_and_json(region):
 
 def test_every_number_is_finite(region):
     assert all(math.isfinite(n) for n in numbers_in(json.loads(region.to_json())))
-    for value in (*region.reach, region.volume_fraction, region.log10_volume):
+    for value in (*region.reach, region.share, region.log10_volume):
         assert math.isfinite(value)
 
 
@@ -99,7 +99,7 @@ def test_a_ball_holds_its_instance_but_not_the_corners_of_its_box():
     assert ball.contains([ball.instance]).all()
     assert not ball.contains([ball.lower, ball.upper]).any()
     assert ball.log10_volume == pytest.approx(np.log10(np.pi * ball.radius**2))
-    assert ball.volume_fraction == pytest.approx(np.pi * ball.radius**2 / 64)
+    assert ball.share == pytest.approx(np.pi * ball.radius**2 / 64)
 
 
 def test_rows_drawn_in_a_region_lie_in_it(region):
@@ -111,7 +111,7 @@ def test_rows_drawn_in_a_region_lie_in_it(region):
 
 def test_volume_and_reach_agree():
     region = find("disc")
-    assert region.volume_fraction == pytest.approx(np.prod(region.reach))
+    assert region.share == pytest.approx(np.prod(region.reach))
     assert region.log10_volume == pytest.approx(np.log10(np.prod(region.upper - region.lower)))
     cells = find("cells")
     held = (cells.upper[0] - cells.lower[0] + 1) * len(cells.allowed["colour"])
@@ -136,8 +136,8 @@ def test_the_report_gives_the_answer_first():
     region = find("cells")
     lines = str(region).splitlines()
     assert lines[0] == (
-        "Certified: in this box the explanation is faithful on at least 0.9 of the volume, "
-        "with confidence 0.99."
+        "Certified: draw each feature uniformly within these limits, every value as likely as the other: "
+        "the explanation is faithful on at least 0.9 of such rows, with confidence 0.99."
     )
     assert any("colour" in line and "blue" in line for line in lines)
     assert f"{region.certificate.draws:,} fresh draws" in str(region)
@@ -155,7 +155,7 @@ def test_a_report_never_says_more_than_is_certified():
     wide = Domain.from_bounds([999_990, 0], [1_006_999, 1], integer=[0])
     text = str(find_region(lambda X: X[:, 0] > 0, [1_000_001, 0.5], wide, purity=0.99999, random_state=0))
     assert "[999990, 1006999] free" in text
-    assert "at least 0.99999 of the volume" in text
+    assert "at least 0.99999 of such rows" in text
 
 
 def test_a_bound_on_the_purity_is_never_below_what_was_asked_for():

@@ -96,7 +96,7 @@ def test_lime_s_views_show_the_region_under_its_own(explanation, tmp_path):
     region = ask(explanation)
     after = page(explanation)
     assert after.count(region._repr_html_()) == 1
-    assert after.index("lime.Explanation") < after.index("Certified: in this box")
+    assert after.index("lime.Explanation") < after.index("Certified: draw each feature")
     assert after.rstrip().endswith("</body></html>")
     assert "&lt;b&gt;" in region._repr_html_()
     assert "<b>" not in region._repr_html_()

@@ -90,7 +90,7 @@ class Timid:
     name = "timid"
 
     def propose(self, task):
-        yield type(task.domain)(task.instance - self.share, task.instance + self.share, task.domain.unit)
+        yield task.cube.snapped(task.instance - self.share / 2, task.instance + self.share / 2)
 
 
 def test_a_search_of_ones_own_is_remembered_by_name_and_parameters():

@@ -56,8 +56,7 @@ def compare(name, rows, **options):
                 if reading != "linear":  # which has no slope near the mean, and so no region
                     raise
                 continue
-            domain = region.domain.box().log_volume / np.log(10)
-            share = region.log10_volume - domain if region else np.log10(np.finfo(float).tiny)
+            share = region.log10_share if region else np.log10(np.finfo(float).tiny)
             found[reading].append((share, region.reach.mean(), region.evaluations, bool(region)))
     print(
         f"\n{name}, {rows} rows\n{'':12}{'log10 share':>12}{'mean reach':>12}{'rows asked':>12}{'regions':>9}"

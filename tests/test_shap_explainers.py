@@ -59,7 +59,7 @@ def test_the_region_is_certified_and_as_pure_as_promised(name):
 
 @pytest.mark.parametrize("name", of_shape("line"))
 def test_a_line_is_faithful_everywhere(name):
-    assert CASES[name].region.volume_fraction == 1.0
+    assert CASES[name].region.share == 1.0
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -318,7 +318,7 @@ def test_bare_values_of_kernel_and_linear_explainers():
     ):
         values = theirs(explainer.shap_values, X[:2])
         region = from_shap_values(values, explainer, X[:2], training_data=X)[1].guarantee_region(**QUICK)
-        assert region.volume_fraction == 1.0
+        assert region.share == 1.0
 
 
 def test_the_model_itself_can_be_given_to_wrap():

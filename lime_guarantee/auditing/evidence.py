@@ -16,10 +16,10 @@ import numpy as np
 from lime_guarantee.auditing.real_rows import distance
 from lime_guarantee.engine.certify.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
+from lime_guarantee.engine.session import bounding_box
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.widen import extend_region
-from lime_guarantee.space.box import Box
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
@@ -102,7 +102,8 @@ class Examination:
     batch_rows: int = BATCH_ROWS
 
     def __post_init__(self) -> None:
-        self.oracle = Oracle(self.problem.faithful, self.region.search_domain, batch_rows=self.batch_rows)
+        self.cube = self.region.certified_shape("audit").cube
+        self.oracle = Oracle(self.problem.faithful, self.cube, batch_rows=self.batch_rows)
 
     @property
     def shares(self) -> FloatArray:
@@ -149,9 +150,6 @@ class Examination:
             self.region = extend_region(
                 self.problem.faithful, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
             )
-            self.oracle = self.oracle.in_domain(
-                self.region.search_domain
-            )  # other categories come first in it
             if not self._is_short(i):
                 break
         return self._finding(
@@ -163,32 +161,22 @@ class Examination:
         )
 
     def _outside(self, i: int, count: int) -> FloatArray:
-        """Points of the region, but with one feature outside it, uniformly."""
-        box, domain = self.region.search_box, self.region.search_domain
-        points = self.region.search_shape.sample(self.rng, count)
-        below = Box(domain.lower[[i]], box.lower[[i]], np.zeros(1))
-        above = Box(box.upper[[i]], domain.upper[[i]], np.zeros(1))
-        sizes = np.array([below.width[0], above.width[0]])
-        high = self.rng.random(count) < sizes[1] / sizes.sum()
-        if domain.unit[i] > 0:
-            low_cells = box.lower[i] - 1 - self.rng.integers(0, max(int(sizes[0]), 1), count)
-            high_cells = box.upper[i] + 1 + self.rng.integers(0, max(int(sizes[1]), 1), count)
-            points[:, i] = np.where(high, high_cells, low_cells)
-        else:
-            places = self.rng.random(count)
-            points[:, i] = np.where(
-                high, domain.upper[i] - places * sizes[1], domain.lower[i] + places * sizes[0]
-            )
-        return points
+        """Points of the region, but with one feature outside it, drawn from the measure."""
+        shape = self.region.certified_shape("audit")
+        box = bounding_box(shape)
+        points = shape.sample(self.rng, count)
+        low, width = box.lower[i], box.width[i]
+        places = self.rng.random(count) * (1.0 - width)
+        points[:, i] = np.minimum(np.where(places >= low, places + width, places), 1.0)
+        return self.cube.settled(points)
 
     def _dishonest(self, i: int, failures: FloatArray, draws: int, bound: float) -> Finding:
-        axis, box, domain = self.region.domain.axes[i], self.region.search_box, self.region.search_domain
+        axis, lower, upper = self.region.domain.axes[i], self.region.lower[i], self.region.upper[i]
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
         if axis.ordered:
-            next_cell = domain.unit[i]
-            sides = ((domain.lower[i], box.lower[i] - next_cell), (box.upper[i] + next_cell, domain.upper[i]))
-            outside = tuple((float(low), float(high)) for low, high in sides if low < high + next_cell)
+            sides = ((axis.low, lower - axis.unit), (upper + axis.unit, axis.high))
+            outside = tuple((float(low), float(high)) for low, high in sides if low < high + axis.unit)
             below, above = self._break_points(i)
         return self._finding(
             i,
@@ -204,18 +192,19 @@ class Examination:
 
     @property
     def _home(self) -> FloatArray:
-        return np.asarray(self.region.search_domain.encode(self.region.instance[np.newaxis])[0])
+        return self.cube.instance
 
     def _counterexamples(self, i: int, failures: FloatArray) -> tuple[tuple[Any, ...], ...]:
         """Failing rows: one that differs from the instance in as few features as can be, then the closest."""
         home = self._home
-        nearest = failures[np.argsort(distance(failures, home, self.region.search_domain))]
+        values, own = self.cube.values(failures), self.cube.instance_values
+        nearest = failures[np.argsort(distance(values, own, self.region.domain))]
         alone = np.tile(home, (len(nearest), 1))
         alone[:, i] = nearest[:, i]
         still = ~self.oracle.evaluate(alone)
         simplest = alone[np.argmax(still)] if still.any() else self._simplified(nearest[0], i)
         rows = np.concatenate([simplest[np.newaxis], nearest[:COUNTEREXAMPLES]])
-        raw = self.region.search_domain.decode(rows)
+        raw = self.cube.decode(rows)
         return tuple(tuple(plain(value) for value in row) for row in raw.tolist())
 
     def _simplified(self, point: FloatArray, i: int) -> FloatArray:
@@ -236,15 +225,13 @@ class Examination:
 
     def _break_points(self, i: int) -> tuple[float | None, float | None]:
         """Where faithfulness first breaks when one feature moves alone, to each side."""
-        home, domain = self._home, self.region.search_domain
-        ends = (float(domain.lower[i]), float(domain.upper[i]))
-        found = [self._first_break(i, float(home[i]), end) for end in ends]
-        return found[0], found[1]
+        axis, start = self.region.domain.axes[i], float(self.cube.instance_values[i])
+        return self._first_break(i, start, axis.low), self._first_break(i, start, axis.high)
 
     def _first_break(self, i: int, start: float, end: float) -> float | None:
         if start == end:
             return None
-        axis = self.region.search_domain.axes[i]
+        axis = self.region.domain.axes[i]
         steps = np.unique(axis.nearest(np.linspace(start, end, BREAK_STEPS + 1)))[:: 1 if end > start else -1]
         bad = np.flatnonzero(~self._moved_alone(i, steps))
         if bad.size == 0 or bad[0] == 0:
@@ -261,6 +248,6 @@ class Examination:
         return bad_at
 
     def _moved_alone(self, i: int, places: AnyArray) -> BoolArray:
-        points = np.tile(self._home, (len(places), 1))
-        points[:, i] = places
-        return self.oracle.evaluate(points)
+        values = np.tile(self.cube.instance_values, (len(places), 1))
+        values[:, i] = places
+        return self.oracle.in_space(self.region.domain).evaluate(values)

@@ -14,8 +14,9 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
-from lime_guarantee.region.report import lower_text
+from lime_guarantee.region.report import lower_text, measure_of
 from lime_guarantee.settings import Settings
+from lime_guarantee.space.measure import Uniform
 from lime_guarantee.space.tables import Table
 from lime_guarantee.support.arrays import FloatArray
 
@@ -89,21 +90,22 @@ def judge(
     verdict, reason = _verdict(region, findings, check, coverage, rules)
     asked += 0 if check is None else check.evaluations
     asked = region.evaluations + problem.rows_each * asked
-    region = replace(region, problem=None)  # a thousand of them would not fit into memory
+    region = replace(region, problem=None, shape=None)  # a thousand of them would not fit into memory
     return AuditRecord(index, verdict, reason, region, findings, check, coverage, asked)
 
 
 def claimed_weights(problem: Problem, rng: np.random.Generator) -> FloatArray:
     """How much a surrogate's answer changes, on average, when one feature is drawn anew."""
-    domain, _ = problem.domain.including(problem.instance)
-    box = domain.box()
-    points = box.sample(rng, CLAIM_POINTS)
-    before = np.asarray(problem.surrogate(domain.decode(points)), dtype=np.float64)
+    row = problem.domain.row(problem.instance)
+    domain, _ = problem.domain.including(row)
+    cube = Uniform().cube(domain, domain.encode(row[np.newaxis])[0])
+    points = cube.whole.sample(rng, CLAIM_POINTS)
+    before = np.asarray(problem.surrogate(cube.decode(points)), dtype=np.float64)
     weights = np.zeros(len(domain))
     for i in range(len(domain)):
         moved = points.copy()
-        moved[:, i] = box.sample(rng, CLAIM_POINTS)[:, i]
-        after = np.asarray(problem.surrogate(domain.decode(moved)), dtype=np.float64)
+        moved[:, i] = cube.whole.sample(rng, CLAIM_POINTS)[:, i]
+        after = np.asarray(problem.surrogate(cube.decode(moved)), dtype=np.float64)
         weights[i] = np.abs(after - before).mean()
     return weights
 
@@ -131,7 +133,7 @@ def _verdict(
         least = lower_text(100 * worst.failing_lower_bound, 2)
         return "dishonest", (
             f"The explanation gives {worst.feature!r}{others} {weight}, but outside the region along it the "
-            f"explanation fails on at least {least}% of the volume."
+            f"explanation fails on at least {least}% of {measure_of(region).rows}."
         )
     if region.status == "unfaithful":
         gap = "" if region.explained is None else f", by {region.explained.gap:.3g}"
@@ -140,7 +142,7 @@ def _verdict(
         return "uncertified", f"No region could be certified: {region.reason}"
     if check is not None and check.inside and check.real_lower_bound > 1.0 - region.purity + MARGIN:
         return "narrow", (
-            f"The explanation holds on most of its region's volume, but fails on {check.real_rate:.0%} of "
+            f"The explanation holds on most of its region, but fails on {check.real_rate:.0%} of "
             f"the {check.real_rows} real rows in it: the data lie where it does not hold."
         )
     if coverage is not None and coverage < rules.min_coverage:

@@ -18,7 +18,6 @@ from lime_guarantee.engine.certify.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
-from lime_guarantee.space.box import Box
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
@@ -107,21 +106,21 @@ def check_data(
     """
     domain = region.search_domain
     coordinates = domain.encode(data)
-    coordinates = coordinates[domain.box().contains(coordinates)]
+    coordinates = coordinates[domain.contains(coordinates)]
     if len(coordinates) == 0:
         return None
     home = domain.encode(region.instance[np.newaxis])[0]
     coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
-    inside = coordinates[region.search_shape.contains(coordinates)] if region else coordinates[:0]
+    inside = coordinates[region.contains(domain.decode(coordinates))] if region else coordinates[:0]
     enough = len(inside) >= FEWEST_ROWS
     if enough:
         spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)
-        real, box = inside[spread], region.search_box
+        real, bounds = inside[spread], region.search_bounds
     else:
-        real, box = coordinates[:NEAREST_ROWS], domain.box()
+        real, bounds = coordinates[:NEAREST_ROWS], (domain.lower, domain.upper)
     oracle = Oracle(problem.faithful, domain, batch_rows=batch_rows)
     fails = ~oracle.evaluate(real)
-    synthetic_fails = ~oracle.evaluate(_synthetic(real, coordinates.std(axis=0), box, rng))
+    synthetic_fails = ~oracle.evaluate(_synthetic(real, coordinates.std(axis=0), domain, bounds, rng))
     lower = _lower(fails, error / 2)
     upper = 1.0 - _lower(~synthetic_fails, error / 2)
     shown = domain.decode(real[fails][:SHOWN_ROWS])
@@ -144,17 +143,25 @@ def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:
     return np.asarray(np.column_stack(apart).sum(axis=1))
 
 
-def _synthetic(real: FloatArray, spread: FloatArray, box: Box, rng: np.random.Generator) -> FloatArray:
-    """Real rows, each feature moved on its own, within the box; half of the cells come from other rows."""
+def _synthetic(
+    real: FloatArray,
+    spread: FloatArray,
+    domain: Domain,
+    bounds: tuple[FloatArray, FloatArray],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Real rows, each feature moved on its own, within bounds; half of the cells come from other rows."""
+    lower, upper = bounds
     count, dims = real.shape
     base = np.resize(np.arange(count), SYNTHETIC_ROWS)
     rows = real[base] + NOISE * spread * rng.standard_normal((SYNTHETIC_ROWS, dims))
-    width = np.where(box.unit > 0, 1.0, box.upper - box.lower)
-    along = np.mod(rows - box.lower, 2 * width)  # there and back: turned at the edges, not piled up there
-    rows = box.lower + np.minimum(along, 2 * width - along)
+    width = np.where(domain.unit > 0, 1.0, upper - lower)
+    width = np.where(width > 0, width, 1.0)
+    along = np.mod(rows - lower, 2 * width)  # there and back: turned at the edges, not piled up there
+    rows = lower + np.minimum(along, 2 * width - along)
     others = real[rng.integers(0, count, (SYNTHETIC_ROWS, dims)), np.arange(dims)]
     cells = np.where(rng.random((SYNTHETIC_ROWS, dims)) < 0.5, real[base], others)
-    return np.where(box.unit > 0, cells, np.clip(rows, box.lower, box.upper))
+    return np.where(domain.unit > 0, cells, np.clip(rows, lower, upper))
 
 
 def _lower(happened: BoolArray, level: float) -> float:

@@ -216,7 +216,7 @@ COLUMNS = [
     "status",
     "label",
     "log10_volume",
-    "volume_fraction",
+    "share",
     "coverage",
     "lowest_reach",
     "lowest_reach_feature",
@@ -244,7 +244,7 @@ def _row(record: AuditRecord) -> dict[str, Any]:
             shortest = min(range(len(region.names)), key=lambda i: region.reach[i])
             row.update(
                 log10_volume=region.log10_volume,
-                volume_fraction=region.volume_fraction,
+                share=region.share,
                 lowest_reach=float(region.reach[shortest]),
                 lowest_reach_feature=region.names[shortest],
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,14 +15,20 @@ from lime_guarantee.errors import (
     InconsistentModelError,
     ModelError,
 )
-from lime_guarantee.space.domain import Domain
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
 BATCH_ROWS = 10_000
 """The most rows in one call of the model, unless the caller says otherwise."""
 
 REASKED_ROWS = 32
 """The most rows that are asked a second time in one check."""
+
+
+class Decodes(Protocol):
+    """What turns points into rows of raw values: a `Cube`, or a `Domain`."""
+
+    def decode(self, points: FloatArray) -> AnyArray:
+        """Rows of raw values; always a fresh array."""
 
 
 @dataclass
@@ -42,8 +48,8 @@ class Oracle:
     ----------
     faithful : callable
         Maps an (n, D) array of raw values to n booleans.
-    domain : Domain
-        Turns engine coordinates into the raw values that `faithful` sees.
+    space : Cube or Domain
+        Turns points into the raw values that `faithful` sees.
     max_evaluations : int, optional
         The number of rows never to be passed.
     batch_rows : int
@@ -53,21 +59,21 @@ class Oracle:
     def __init__(
         self,
         faithful: Callable[[Any], Any],
-        domain: Domain,
+        space: Decodes,
         *,
         max_evaluations: int | None = None,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
         self.faithful = faithful
-        self.domain = domain
+        self.space = space
         self.max_evaluations = max_evaluations
         self.batch_rows = batch_rows
         self._meter = Meter()
 
-    def in_domain(self, domain: Domain) -> Oracle:
-        """The same oracle, with the same counts and limit, for the coordinates of another domain."""
+    def in_space(self, space: Decodes) -> Oracle:
+        """The same oracle, with the same counts and limit, for points of another space."""
         other = copy(self)
-        other.domain = domain
+        other.space = space
         return other
 
     @property
@@ -86,7 +92,7 @@ class Oracle:
         return None if self.max_evaluations is None else self.max_evaluations - self.evaluations
 
     def evaluate(self, points: FloatArray) -> BoolArray:
-        """Whether each point, a row of engine coordinates, is faithful.
+        """Whether each point is faithful.
 
         Raises
         ------
@@ -144,7 +150,7 @@ class Oracle:
         return np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
 
     def _ask(self, points: FloatArray) -> BoolArray:
-        rows = self.domain.decode(points)
+        rows = self.space.decode(points)
         self._meter.calls += 1
         self._meter.evaluations += len(rows)
         where = f"call {self.calls} of the model, with {len(rows)} rows"

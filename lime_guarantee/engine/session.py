@@ -19,12 +19,8 @@ from lime_guarantee.engine.search.base import Search, Task
 from lime_guarantee.errors import EvaluationLimitError, InvalidInputError
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
-from lime_guarantee.space.domain import Domain
-from lime_guarantee.support.arrays import FloatArray
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.support.progress import Progress
-
-FEWEST_FLOATS = 1024
-"""A continuous side that spans fewer floats than this is no interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,23 +30,23 @@ class Found:
     Parameters
     ----------
     shape : Shape or None
-        In coordinates of `domain`.
+        In `cube`.
     certificate : Certificate or None
-    domain : Domain
-        The domain with its categories in the order in which they were searched.
+    cube : Cube
+        The cube with its atoms in the order in which they were searched.
     reason : str
         Empty where there is a shape.
     """
 
     shape: Shape | None
     certificate: Certificate | None
-    domain: Domain
+    cube: Cube
     reason: str = ""
 
 
 def search_and_certify(
     search: Search,
-    instance: FloatArray,
+    cube: Cube,
     certifier: Certifier,
     rng: np.random.Generator,
     watcher: Callable[[Progress], None],
@@ -60,17 +56,17 @@ def search_and_certify(
     Parameters
     ----------
     search : Search
-    instance : array of shape (D,)
-        In coordinates of the certifier's oracle; it is faithful.
+    cube : Cube
+        The certifier's oracle takes its points; the instance is faithful.
     certifier : Certifier
     rng : Generator
         The search's own stream.
     watcher : callable
         Told how it is getting on.
     """
-    session = _Session(search, certifier, watcher)
+    session = _Session(search, cube, certifier, watcher)
     try:
-        session.run(instance, rng)
+        session.run(rng)
         why = (
             f"none of the {certifier.budget.attempts} boxes that were tried could be certified, or they "
             "had no width to speak of."
@@ -81,25 +77,28 @@ def search_and_certify(
             f"({certifier.budget.attempts} tried). Allow more with max_evaluations=."
         )
     found = session.shape is not None
-    return Found(session.shape, session.certificate, session.certifier.oracle.domain, "" if found else why)
+    return Found(session.shape, session.certificate, session.cube, "" if found else why)
 
 
 class _Session:
     """What has been certified so far."""
 
-    def __init__(self, search: Search, certifier: Certifier, watcher: Callable[[Progress], None]) -> None:
-        self.search, self.certifier, self.watcher = search, certifier, watcher
+    def __init__(
+        self, search: Search, cube: Cube, certifier: Certifier, watcher: Callable[[Progress], None]
+    ) -> None:
+        self.search, self.cube, self.certifier, self.watcher = search, cube, certifier, watcher
         self.shape: Shape | None = None
         self.certificate: Certificate | None = None
 
-    def run(self, instance: FloatArray, rng: np.random.Generator) -> None:
+    def run(self, rng: np.random.Generator) -> None:
         """Let the search propose, and send it what became of each proposal."""
         given = self.certifier.oracle
-        oracle = given.in_domain(order_categories(given, instance, rng))
+        self.cube = cube = order_categories(given, self.cube, rng)
+        oracle = given.in_space(cube)
         self.certifier = replace(self.certifier, oracle=oracle)
-        start = oracle.domain.encode(given.domain.decode(instance[np.newaxis]))[0]
+        start = cube.instance
         purity, confidence = self.certifier.purity, self.certifier.budget.confidence
-        task = Task(oracle, start, oracle.domain.box(), purity, confidence, rng, self.report)
+        task = Task(oracle, cube.whole, purity, confidence, rng, self.report)
         proposals = self.search.propose(task)
         proposal = next(proposals, None)
         while proposal is not None:
@@ -108,8 +107,8 @@ class _Session:
                 raise InvalidInputError(f"search: {self.search.name!r} proposed a box without the instance.")
             attempt = self.certifier.attempt(proposal)
             shape = shapes[0] if attempt.shape is None else attempt.shape
-            larger = self.shape is None or shape.log_volume > self.shape.log_volume
-            if attempt.certificate and larger and _has_room(shape, oracle.domain):
+            larger = self.shape is None or shape.log_share > self.shape.log_share
+            if attempt.certificate and larger and cube.has_room(bounding_box(shape)):
                 self.shape, self.certificate = shape, attempt.certificate
             self.report("accepted" if attempt.accepted else "rejected", shape)
             try:
@@ -119,9 +118,9 @@ class _Session:
 
     def report(self, phase: str, shape: Shape) -> None:
         """Tell the watcher."""
-        volume = shape.log_volume / float(np.log(10.0))
+        share = shape.log_share / float(np.log(10.0))
         evaluations = self.certifier.oracle.evaluations
-        self.watcher(Progress(phase, self.certifier.budget.attempts, evaluations, volume))
+        self.watcher(Progress(phase, self.certifier.budget.attempts, evaluations, share))
 
 
 def bounding_box(shape: Shape) -> Box:
@@ -129,11 +128,3 @@ def bounding_box(shape: Shape) -> Box:
     box = shape.bounding_box if isinstance(shape, Ball) else shape
     assert isinstance(box, Box)
     return box
-
-
-def _has_room(shape: Shape, domain: Domain) -> bool:
-    """Whether every continuous side spans many floats: else a few values, not a volume, were tested."""
-    box = bounding_box(shape)
-    lengths = domain.unit == 0
-    spacing = np.spacing(np.maximum(np.abs(box.lower), np.abs(box.upper)))
-    return bool(np.all(box.width[lengths] > FEWEST_FLOATS * spacing[lengths]))

@@ -12,8 +12,13 @@ from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, overrid
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.settings import Settings
+from lime_guarantee.space.ball import Ball
+from lime_guarantee.space.box import Box
+from lime_guarantee.space.coordinate import coordinate_from_dict
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import from_json, plain, to_json
+from lime_guarantee.support.arrays import FloatArray
 
 Result = TypeVar("Result")
 
@@ -80,10 +85,37 @@ def from_plain(data: Mapping[str, Any], kind: type[Result]) -> Result:
         raise InvalidInputError(f"data: not a {kind.__name__} of version {version}: {said}.") from error
 
 
-def to_text(result: Any) -> str:
-    """A result as JSON."""
+def shape_to_dict(shape: Box | Ball) -> dict[str, Any]:
+    """A shape and the coordinates of its cube, in types that JSON has.
+
+    Raises
+    ------
+    InvalidInputError
+        If the cube is more than its coordinates: rows of data are never written down.
+    """
+    if type(shape.cube) is not Cube:
+        raise InvalidInputError(
+            "knots: the measure of this region is made of rows of the data, which are not written down. "
+            "Leave knots= out."
+        )
+    coordinates = [coordinate.to_dict() for coordinate in shape.cube.coordinates]
+    if isinstance(shape, Ball):
+        return {"radius": shape.radius, "kept": shape.kept, "coordinates": coordinates}
+    return {"lower": shape.lower.tolist(), "upper": shape.upper.tolist(), "coordinates": coordinates}
+
+
+def shape_from_dict(data: Mapping[str, Any], domain: Domain, instance: FloatArray) -> Box | Ball:
+    """The shape that `shape_to_dict` described, in the cube of a domain seen from an instance."""
+    cube = Cube(domain, tuple(map(coordinate_from_dict, data["coordinates"])), instance)
+    if "radius" in data:
+        return Ball(data["radius"], cube, data["kept"])
+    return Box(np.array(data["lower"]), np.array(data["upper"]), cube)
+
+
+def to_text(data: Mapping[str, Any]) -> str:
+    """A result in plain types as JSON."""
     try:
-        return json.dumps(to_plain(result), allow_nan=False)
+        return json.dumps(data, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
             f"the result cannot be written as JSON: {error}. Categories must be text, numbers, booleans or "

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,14 +18,26 @@ from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.codec import from_plain, leaves_out, to_plain, to_text
+from lime_guarantee.region.codec import (
+    from_plain,
+    leaves_out,
+    shape_from_dict,
+    shape_to_dict,
+    to_plain,
+    to_text,
+)
+from lime_guarantee.region.on_rows import OnRows, count_rows
 from lime_guarantee.region.report import describe, extent_of
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain, FeatureKey
+from lime_guarantee.space.measure import Measure, Uniform
+from lime_guarantee.space.observed import Observed
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, frozen
+from lime_guarantee.support.checks import check_open_share
 from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
 
@@ -62,14 +74,21 @@ class GuaranteeRegion:
         position, in the domain's list, of the categories allowed; `allowed` has the categories themselves.
     allowed : dict of str to tuple
         The categories allowed on every categorical feature.
+    measure : str
+        What its shares are shares of: "marginal", "joint", "uniform", or the name of a measure of one's own.
+    reach : array of shape (D,)
+        The share of every feature that the region holds.
+    log10_share : float
+        Logarithm of the region's share of the measure.
+    log10_volume : float or None
+        Under the uniform measure, logarithm of the volume in the features' own units; cells are counted,
+        constant features left out.
     settings : Settings
         What was asked for: with the same settings and an integer seed, the same region again.
     certificate : Certificate or None
         Why the region can be believed; None unless it is certified.
     evaluations, calls : int
         Rows asked of the model, and in how many calls.
-    log10_volume : float
-        Logarithm of the volume in the features' own units; cells are counted, constant features left out.
     widened : tuple of str
         Features whose range had to be widened to hold the instance.
     reason : str
@@ -82,6 +101,15 @@ class GuaranteeRegion:
         The explanation that the region belongs to, where it came from one.
     attempts : int
         How many boxes were put to the test, whether accepted or not.
+    covered : tuple of int or None
+        How many rows of the data that the measure was made from lie in the region, and of how many.
+    validation : OnRows or None
+        What held-out rows say, where `validation_data` was given.
+    notes : tuple of str
+        What is to be known about the measure here: few data, an instance outside them.
+    shape : Box or Ball or None
+        What was certified, in the unit cube of the measure; None where there is nothing. It is not compared,
+        and written to JSON only if asked for, because the cube tells how the data are distributed.
     problem : Problem or None
         The model and the surrogate, for pictures. It lives as long as the region does: it is not compared,
         and neither pickled nor written to JSON.
@@ -109,17 +137,24 @@ class GuaranteeRegion:
     lower: FloatArray
     upper: FloatArray
     allowed: Mapping[str, tuple[Hashable, ...]]
+    measure: str
+    reach: FloatArray
+    log10_share: float
+    log10_volume: float | None
     settings: Settings
     certificate: Certificate | None
     evaluations: int
     calls: int
-    log10_volume: float
     widened: tuple[str, ...]
     reason: str
     radius: float | None
     version: str
     explained: ExplanationInfo | None = None
     attempts: int = 0
+    covered: tuple[int, int] | None = None
+    validation: OnRows | None = None
+    notes: tuple[str, ...] = ()
+    shape: Box | Ball | None = field(default=None, compare=False)
     problem: Problem | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -127,8 +162,8 @@ class GuaranteeRegion:
         instance = np.array(values, dtype=np.float64 if self.domain.numeric else object)
         instance.setflags(write=False)
         object.__setattr__(self, "instance", instance)
-        object.__setattr__(self, "lower", frozen(self.lower))
-        object.__setattr__(self, "upper", frozen(self.upper))
+        for name in ("lower", "upper", "reach"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
 
     def __bool__(self) -> bool:
         return self.status == "certified"
@@ -139,7 +174,7 @@ class GuaranteeRegion:
     def __repr__(self) -> str:
         return (
             f"<GuaranteeRegion: {self.status}, {len(self.domain)} features, purity {self.purity!r}, "
-            f"confidence {self.confidence!r}, {self.volume_fraction:.3g} of the domain>"
+            f"confidence {self.confidence!r}, {self.share:.3g} of the {self.measure} measure>"
         )
 
     def _repr_html_(self) -> str:
@@ -160,7 +195,7 @@ class GuaranteeRegion:
 
     @property
     def purity(self) -> float:
-        """The share of the volume that was asked to be faithful."""
+        """The share of the region that was asked to be faithful."""
         return self.settings.purity
 
     @property
@@ -184,27 +219,24 @@ class GuaranteeRegion:
         """The features' names."""
         return self.domain.names
 
-    @cached_property
-    def reach(self) -> FloatArray:
-        """Width of the region over the width of the domain, for every feature (cells are counted)."""
-        width = self.search_box.width / self.domain.box().width
-        return frozen(width)
-
     @property
-    def volume_fraction(self) -> float:
-        """Share of the domain's volume that the region takes up."""
-        if self.radius is None:
-            return float(np.prod(self.reach))
-        return float(min(1.0, np.exp(np.log(10.0) * self.log10_volume - self.domain.box().log_volume)))
+    def share(self) -> float:
+        """The region's share of the measure: for the uniform one, of the domain's volume."""
+        return float(10.0**self.log10_share)
 
     def contains(self, X: Any) -> BoolArray:
         """Which rows of raw values, an array or a DataFrame, lie in the region."""
-        return self.search_shape.contains(self.search_domain.encode(X))
+        if self.radius is not None and self:
+            shape = self.certified_shape("contains")
+            return shape.contains(shape.cube.encode(X))
+        coordinates = self.search_domain.encode(X)
+        lower, upper = self.search_bounds
+        return np.asarray(((coordinates >= lower) & (coordinates <= upper)).all(axis=1))
 
     def sample(self, count: int, random_state: int | np.random.Generator | None = None) -> AnyArray:
-        """Draw rows of raw values uniformly in the region: those that its purity speaks of."""
-        points = self.search_shape.sample(np.random.default_rng(random_state), count)
-        return self.search_domain.decode(points)
+        """Draw rows of raw values from the measure, in the region: those that its purity speaks of."""
+        shape = self.certified_shape("sample")
+        return shape.cube.decode(shape.sample(np.random.default_rng(random_state), count))
 
     def coverage(self, X: Any) -> float:
         """Share of the given rows that lie in the region."""
@@ -212,6 +244,57 @@ class GuaranteeRegion:
         if inside.size == 0:
             raise InvalidInputError("X: coverage needs at least one row.")
         return float(inside.mean())
+
+    def on_rows(
+        self,
+        X: Any,
+        *,
+        faithful: Callable[[Any], Any] | Problem | None = None,
+        confidence: float = 0.95,
+        fresh: bool = True,
+    ) -> OnRows:
+        """Ask the model about real rows: a second certificate, on rows as they come.
+
+        Parameters
+        ----------
+        X : array or DataFrame
+            Rows of raw values.
+        faithful : callable or Problem, optional
+            As in `find_region`; needed where the region no longer has its problem.
+        confidence : float in (0, 1)
+            The probability with which each lower bound holds.
+        fresh : bool
+            Whether the rows neither fitted the model nor chose the region; False for training rows, of which
+            nothing but counts follows.
+
+        Returns
+        -------
+        OnRows
+
+        Examples
+        --------
+        >>> from lime_guarantee import Domain, find_region
+        >>> def faithful(X):
+        ...     return X[:, 0] < 1
+        >>> region = find_region(faithful, [0.5], Domain.from_bounds([0], [2]), random_state=0)
+        >>> rows = region.on_rows(np.linspace(0, 1.9, 500)[:, np.newaxis], faithful=faithful)
+        >>> rows.rows == rows.faithful, round(rows.fidelity_lower, 2)
+        (True, 0.99)
+        """
+        asked = self.problem if faithful is None else faithful
+        if asked is None:
+            raise InvalidInputError(
+                "on_rows: the region no longer has its model. Pass faithful=, the Problem or the function "
+                "that it was found for."
+            )
+        confidence = check_open_share("confidence", confidence)
+        inside = self.contains(X)
+        if inside.size == 0:
+            raise InvalidInputError("X: at least one row is required.")
+        ask = asked.faithful if isinstance(asked, Problem) else asked
+        coordinates = self.domain.encode(X)[inside]
+        answers = Oracle(ask, self.domain).evaluate(coordinates) if len(coordinates) else inside[:0]
+        return count_rows(inside, answers, purity=self.purity, confidence=confidence, fresh=fresh)
 
     @property
     def removable(self) -> tuple[str, ...]:
@@ -345,18 +428,32 @@ class GuaranteeRegion:
             }
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything but the problem, in types that JSON has; `from_dict` makes the same region of it."""
-        return to_plain(self)
+    def to_dict(self, *, knots: bool = False) -> dict[str, Any]:
+        """Everything but the problem, in types that JSON has; `from_dict` makes the same region of it.
+
+        Parameters
+        ----------
+        knots : bool
+            Whether to write down how the data are distributed, too, so that the region can be drawn from
+            again. With few rows that is almost the data themselves.
+        """
+        data = to_plain(self)
+        if knots:
+            data["shape"] = shape_to_dict(self.certified_shape("to_dict"))
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> GuaranteeRegion:
         """The region that `to_dict` described."""
-        return from_plain(data, cls)
+        region = from_plain({name: value for name, value in data.items() if name != "shape"}, cls)
+        if "shape" not in data:
+            return region
+        home = region.domain.encode(region.instance[np.newaxis])[0]
+        return replace(region, shape=shape_from_dict(data["shape"], region.domain, home))
 
-    def to_json(self) -> str:
-        """Everything but the problem, as JSON."""
-        return to_text(self)
+    def to_json(self, *, knots: bool = False) -> str:
+        """Everything but the problem, as JSON; see `to_dict`."""
+        return to_text(self.to_dict(knots=knots))
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """A page to try values on: whether they are inside the guarantee, and what the explanation predicts.
@@ -390,76 +487,117 @@ class GuaranteeRegion:
         return Domain(tuple(axis.search_axis(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)))
 
     @cached_property
-    def search_box(self) -> Box:
-        """The region's bounds as a box of `search_domain`."""
+    def search_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """The region's bounds in the coordinates of `search_domain`."""
         bounds = [axis.search_bounds(extent_of(self, i)) for i, axis in enumerate(self.domain.axes)]
-        return Box(
-            np.array([low for low, _ in bounds]), np.array([high for _, high in bounds]), self.domain.unit
-        )
+        return np.array([low for low, _ in bounds]), np.array([high for _, high in bounds])
 
-    @cached_property
-    def search_shape(self) -> Shape:
-        """What was certified: the box, or the ball, of `search_domain`."""
-        if self.radius is None:
-            return self.search_box
-        instance = self.search_domain.encode(self.instance[np.newaxis])[0]
-        return Ball(instance, self.radius, self.search_domain.box())
+    def certified_shape(self, who: str) -> Box | Ball:
+        """What was certified, in the unit cube of its measure; the instance alone, if nothing was.
+
+        Raises
+        ------
+        InvalidInputError
+            If the region no longer has it, because it was read from JSON without it.
+        """
+        if self.shape is not None:
+            return self.shape
+        if self.measure != "uniform":
+            raise InvalidInputError(
+                f"{who}: the region was read from JSON, which does not tell how the data are distributed. "
+                "Write it with to_json(knots=True) to keep that."
+            )
+        cube = Uniform().cube(self.search_domain, self.search_domain.encode(self.instance[np.newaxis])[0])
+        if self.radius is not None:
+            return Ball(self.radius, cube)
+        ends = [cube.places(bounds[np.newaxis])[0] for bounds in self.search_bounds]
+        return cube.snapped(*ends)
 
 
-leaves_out(GuaranteeRegion, "problem")
+leaves_out(GuaranteeRegion, "problem", "shape")
 
 
 def region_from(
     found: Found,
     *,
     status: Status,
-    domain: Domain,
+    measure: Measure,
     instance: AnyArray,
     settings: Settings,
     problem: Problem | None,
     oracle: Oracle,
     attempts: int,
     widened: tuple[str, ...],
+    notes: tuple[str, ...] = (),
 ) -> GuaranteeRegion:
     """The region of what a session found; the instance alone, where it found nothing."""
-    home = domain.encode(instance[np.newaxis])[0]
-    shape: Shape = Box(home, home, domain.unit) if found.shape is None else found.shape
-    searched = domain if found.shape is None else found.domain
-    lower, upper, allowed = _raw_bounds(bounding_box(shape), searched, domain)
+    observed = found.cube.domain.observed
+    domain = found.cube.domain.without_data()
+    shape = in_cube(found.shape, replace(found.cube, domain=domain))
+    bounds = raw_bounds(bounding_box(shape), domain)
     rows_each, evaluations, calls = 1, 0, 0
     if problem is not None:
         rows_each, evaluations, calls = problem.rows_each, problem.evaluations, problem.calls
-    return GuaranteeRegion(
+    region = GuaranteeRegion(
         status=status,
         domain=domain,
         instance=instance,
-        lower=lower,
-        upper=upper,
-        allowed=allowed,
+        **bounds,
+        measure=measure.name,
+        **sizes(shape, measure.name),
         settings=settings.recorded,
         certificate=found.certificate,
         evaluations=oracle.evaluations * rows_each + evaluations,
         calls=oracle.calls + calls,
-        log10_volume=shape.log_volume / float(np.log(10.0)),
         widened=widened,
         reason=found.reason,
         radius=shape.radius if isinstance(shape, Ball) else None,
         version=__version__,
         attempts=attempts,
+        notes=notes,
         explained=None if problem is None else problem.explained,
+        shape=shape,
         problem=problem,
     )
+    return region if observed is None else replace(region, covered=_covered(region, observed))
 
 
-def _raw_bounds(
-    box: Box, searched: Domain, domain: Domain
-) -> tuple[FloatArray, FloatArray, dict[str, tuple[Any, ...]]]:
-    """Bounds and allowed categories of a box in a domain whose categories were reordered."""
-    lower, upper = box.lower.copy(), box.upper.copy()
-    allowed = {}
-    for i, (axis, ordered) in enumerate(zip(domain.axes, searched.axes, strict=True)):
-        extent = axis.extent_between(lower[i], upper[i], ordered)
-        lower[i], upper[i] = extent.lower, extent.upper
-        if extent.allowed:
-            allowed[axis.name] = extent.allowed
-    return lower, upper, allowed
+def _covered(region: GuaranteeRegion, observed: Observed) -> tuple[int, int] | None:
+    """How many rows of the data lie in the region, and of how many; None if there are none to count."""
+    if len(observed.rows) == 0:
+        return None
+    try:
+        return int(region.contains(observed.rows).sum()), len(observed.rows)
+    except InvalidInputError:  # their values are not all of the kind that the explanation takes them for
+        return None
+
+
+def in_cube(shape: Shape | None, cube: Cube) -> Box | Ball:
+    """A shape as one of another cube, which means the same; the instance alone, if there is none."""
+    if shape is None:
+        return replace(cube.home, cube=cube)
+    assert isinstance(shape, Box | Ball)
+    return replace(shape, cube=cube)
+
+
+def sizes(shape: Box | Ball, measure: str) -> dict[str, Any]:
+    """How large a shape is, as fields of a region."""
+    box = bounding_box(shape)
+    share = shape.log_share / float(np.log(10.0))
+    volume = share + shape.cube.domain.log_volume / float(np.log(10.0))
+    return {
+        "reach": box.width,
+        "log10_share": share,
+        "log10_volume": volume if measure == "uniform" else None,
+    }
+
+
+def raw_bounds(box: Box, domain: Domain) -> dict[str, Any]:
+    """Bounds and allowed categories of a box, as fields of a region."""
+    extents = [axis.extent_of(held) for axis, held in zip(domain.axes, box.cube.held(box), strict=True)]
+    named = zip(domain.names, extents, strict=True)
+    return {
+        "lower": np.array([extent.lower for extent in extents]),
+        "upper": np.array([extent.upper for extent in extents]),
+        "allowed": {name: extent.allowed for name, extent in named if extent.allowed},
+    }

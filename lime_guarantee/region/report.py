@@ -7,6 +7,7 @@ from decimal import ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 from lime_guarantee.space.axis import Extent
+from lime_guarantee.space.measure import MEASURES, Measure
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
@@ -43,10 +44,9 @@ def answer(region: GuaranteeRegion) -> str:
                 f"combination; the explanation is faithful on at least {region.purity!r} of the "
                 f"combinations, with confidence {region.confidence!r}."
             )
-        shape = "box" if region.radius is None else f"ball of radius {region.radius:.4g}"
         return (
-            f"Certified: in this {shape} the explanation is faithful on at least {region.purity!r} of the "
-            f"volume, with confidence {region.confidence!r}."
+            f"Certified: {_drawn(region)}: the explanation is faithful on at least {region.purity!r} of such "
+            f"rows, with confidence {region.confidence!r}."
         )
     if region.status == "unfaithful":
         return f"Unfaithful: {region.reason}"
@@ -126,16 +126,42 @@ def evidence(region: GuaranteeRegion) -> list[str]:
             f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
             f"{certificate.attempts})."
         )
-        lines.append(
-            f"Volume: 10^{region.log10_volume:.2f}, {share_text(region.volume_fraction)} of the domain."
-        )
+        lines.append(_size(region))
+    lines += [] if region.validation is None else [str(region.validation)]
     lines.append(
         f"Cost: {region.evaluations:,} evaluations in {region.calls:,} calls; search {region.search}."
     )
     if region.widened:
         lines.append(f"The domain was widened to hold the instance in: {', '.join(region.widened)}.")
+    lines += [f"Note: {note}" for note in region.notes]
     lines += [] if explained is None else [f"Note: {note}" for note in explained.notes]
     return lines
+
+
+def measure_of(region: GuaranteeRegion) -> Measure | type[Measure]:
+    """The region's measure, for its words."""
+    known = MEASURES.get(region.measure)
+    if known is not None:
+        return known
+    asked = region.settings.measure
+    assert isinstance(asked, Measure)
+    return asked
+
+
+def _drawn(region: GuaranteeRegion) -> str:
+    """How rows are drawn, in words that begin small."""
+    words = measure_of(region).drawn
+    if region.radius is not None:
+        words = f"{words}, and within {region.radius:.4g} of the instance"
+    return words[0].lower() + words[1:]
+
+
+def _size(region: GuaranteeRegion) -> str:
+    size = f"Size: {share_text(region.share)} of the {measure_of(region).measured}"
+    size += "" if region.log10_volume is None else f", 10^{region.log10_volume:.2f} in all"
+    if region.covered is not None:
+        size += f"; {region.covered[0]:,} of {region.covered[1]:,} rows of the data lie inside"
+    return f"{size}."
 
 
 def _rounded_down(bound: float) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
-from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.engine.session import bounding_box
+from lime_guarantee.region.region import GuaranteeRegion, raw_bounds, sizes
 from lime_guarantee.space.box import Box
 
 
@@ -45,11 +46,12 @@ def extend_region(
     GuaranteeRegion
         The larger region; or the same one, with the attempt counted, if that cannot be certified.
     """
-    domain, box = region.search_domain, region.search_box
+    shape = region.certified_shape("extend_region")
+    box, cube = bounding_box(shape), shape.cube
     lower, upper = box.lower.copy(), box.upper.copy()
-    lower[feature], upper[feature] = domain.lower[feature], domain.upper[feature]
-    wider = Box(lower, upper, box.unit)
-    oracle = Oracle(faithful, domain, batch_rows=batch_rows)
+    lower[feature], upper[feature] = 0.0, 1.0
+    wider = Box(lower, upper, cube)
+    oracle = Oracle(faithful, cube, batch_rows=batch_rows)
     assert region.certificate is not None
     certifier = Certifier(
         oracle,
@@ -67,19 +69,11 @@ def extend_region(
     )
     if attempt.certificate is None:
         return tried
-    axis = region.domain.axes[feature]
-    lower, upper = region.lower.copy(), region.upper.copy()
-    widest = axis.widest()
-    lower[feature], upper[feature] = widest.lower, widest.upper
-    allowed = dict(region.allowed)
-    if widest.allowed:
-        allowed[axis.name] = widest.allowed
     return replace(
         tried,
-        lower=lower,
-        upper=upper,
-        allowed=allowed,
+        **raw_bounds(wider, region.domain),
+        **sizes(wider, region.measure),
         certificate=attempt.certificate,
-        log10_volume=wider.log_volume / float(np.log(10.0)),
         radius=None,
+        shape=wider,
     )

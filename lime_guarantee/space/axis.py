@@ -32,8 +32,8 @@ from lime_guarantee.space.number_text import bound_texts_around, number_text, nu
 from lime_guarantee.space.tables import from_json, is_number, plain, to_json
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
-LARGEST_CELL = 2.0**51
-"""Whole numbers up to here, and the number of cells between two of them, are exact as floats."""
+LARGEST_CELL = 2.0**40
+"""Whole numbers up to here can be told apart by their place on the unit interval."""
 
 
 class NumberAxis(Axis):
@@ -232,9 +232,8 @@ class CategoricalAxis(Axis):
     def widest(self) -> Extent:
         return Extent(self.low, self.high, self.categories)
 
-    def extent_between(self, lower: float, upper: float, searched: Axis) -> Extent:
-        held = searched.decode(np.arange(lower, upper + 1))
-        positions = sorted(int(place) for place in self.encode(held))
+    def extent_of(self, values: FloatArray) -> Extent:
+        positions = sorted(int(place) for place in values)
         allowed = tuple(self.categories[k] for k in positions)
         return Extent(float(positions[0]), float(positions[-1]), allowed)
 
@@ -344,7 +343,7 @@ def ordered_axis(name: str, low: float, high: float, *, integer: bool) -> Number
         raise InvalidInputError(f"bounds: feature {name!r} is integer, but [{low}, {high}] holds no integer.")
     if max(-first, last) > LARGEST_CELL:
         raise InvalidInputError(
-            f"bounds: feature {name!r} is integer and reaches past 2**51, where floats are no longer exact. "
-            "Leave it out of `integer=`."
+            f"bounds: feature {name!r} is integer and reaches past 2**40, where its numbers can no longer be "
+            "told apart. Leave it out of `integer=`."
         )
     return BinaryAxis(name) if (first, last) == (0.0, 1.0) else IntegerAxis(name, first, last)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.coordinate import Cells, Coordinate, Length, Shares
 from lime_guarantee.space.number_text import number_text
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
@@ -112,6 +113,16 @@ class Axis(ABC):
         """Whether every raw value is a number."""
         return True
 
+    def coordinate(self, home: float) -> Coordinate:
+        """The axis as one of the unit cube, all its values alike; the instance's own is met exactly."""
+        if self.constant:
+            return Shares(np.array([self.low]), np.ones(1), reorderable=not self.ordered)
+        if not self.ordered:
+            return Shares(self.cells, np.ones(self.cells.size), reorderable=True)
+        if self.has_cells:
+            return Cells(self.low, round(self.width))
+        return Length(self.low, self.high, home)
+
     # The range.
 
     @property
@@ -121,7 +132,7 @@ class Axis(ABC):
 
     @property
     def unit(self) -> float:
-        """What a single point adds to a width; see `Box`. A constant axis counts as one cell."""
+        """What a single point adds to a width. A constant axis counts as one cell."""
         return float(self.has_cells or self.constant)
 
     @property
@@ -179,9 +190,9 @@ class Axis(ABC):
         """All of the axis."""
         return Extent(self.low, self.high)
 
-    def extent_between(self, lower: float, upper: float, searched: Axis) -> Extent:
-        """What an interval of the axis that was searched is on this one, whose cells may stand otherwise."""
-        return Extent(lower, upper)
+    def extent_of(self, values: FloatArray) -> Extent:
+        """The smallest extent that holds these coordinates."""
+        return Extent(float(values.min()), float(values.max()))
 
     def search_axis(self, extent: Extent) -> Axis:
         """The axis in such an order that the extent is an interval."""

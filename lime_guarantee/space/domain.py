@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -15,9 +15,9 @@ from lime_guarantee.space.axis import LARGEST_CELL as LARGEST_CELL
 from lime_guarantee.space.axis import Axis as Axis
 from lime_guarantee.space.axis import categorical_axis as categorical_axis
 from lime_guarantee.space.axis import ordered_axis as ordered_axis
-from lime_guarantee.space.box import Box
+from lime_guarantee.space.observed import Observed
 from lime_guarantee.space.tables import Table, as_row, as_table
-from lime_guarantee.support.arrays import AnyArray, FloatArray, frozen
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, frozen
 
 FeatureKey = int | str
 
@@ -34,11 +34,13 @@ class Domain:
     ...                             integer=["rooms"], categories={"colour": ["red", "blue"]})
     >>> domain.kinds
     ('continuous', 'integer', 'categorical')
-    >>> domain.box().width
-    array([1., 5., 2.])
+    >>> [axis.width for axis in domain.axes]
+    [1.0, 5.0, 2.0]
     """
 
     axes: tuple[Axis, ...]
+    observed: Observed | None = field(default=None, compare=False, repr=False)
+    """What is known of data, where there are any: not compared, and never written to JSON."""
 
     def __post_init__(self) -> None:
         if not self.axes:
@@ -127,7 +129,8 @@ class Domain:
             for key, values in (categories or {}).items()
         }
         whole = None if integer == "auto" else {feature_index(key, names, "integer") for key in integer}
-        return cls(tuple(_axis_from_column(table, i, name, listed, whole) for i, name in enumerate(names)))
+        axes = tuple(_axis_from_column(table, i, name, listed, whole) for i, name in enumerate(names))
+        return cls(axes, Observed.of(table.values))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -151,7 +154,7 @@ class Domain:
 
     @cached_property
     def unit(self) -> FloatArray:
-        """What a single point adds to a width; see `Box`. A constant axis counts as one cell."""
+        """What a single point adds to a width. A constant axis counts as one cell."""
         return frozen([axis.unit for axis in self.axes])
 
     @cached_property
@@ -162,9 +165,19 @@ class Domain:
     def __len__(self) -> int:
         return len(self.axes)
 
-    def box(self) -> Box:
-        """The whole domain as a box."""
-        return Box(self.lower, self.upper, self.unit)
+    @property
+    def log_volume(self) -> float:
+        """Natural logarithm of the volume in the features' own units; cells are counted."""
+        return float(sum(np.log(axis.width) for axis in self.axes))
+
+    def contains(self, coordinates: FloatArray) -> BoolArray:
+        """Which rows, as `encode` gives them, lie in the domain."""
+        inside = (coordinates >= self.lower) & (coordinates <= self.upper)
+        return np.asarray(inside.all(axis=1))
+
+    def without_data(self) -> Domain:
+        """The same ranges and kinds, with nothing remembered of data."""
+        return replace(self, observed=None)
 
     def encode(self, X: Any) -> FloatArray:
         """Engine coordinates of rows of raw values; NaN where a value does not exist on its axis."""
@@ -193,21 +206,7 @@ class Domain:
         """The domain widened to hold the instance, and the names of the features that had to give."""
         axes = tuple(axis.including(value) for axis, value in zip(self.axes, instance, strict=True))
         widened = tuple(new.name for old, new in zip(self.axes, axes, strict=True) if new != old)
-        return Domain(axes), widened
-
-    def reordered(self, orders: Mapping[int, Sequence[int]]) -> Domain:
-        """The domain with the categories of some axes in another order.
-
-        Examples
-        --------
-        >>> domain = Domain.from_bounds([0], [0], categories={0: ["a", "b", "c"]})
-        >>> domain.reordered({0: [2, 0, 1]}).axes[0].cell_labels
-        ('c', 'a', 'b')
-        """
-        axes = list(self.axes)
-        for i, order in orders.items():
-            axes[i] = axes[i].reordered(order)
-        return Domain(tuple(axes))
+        return replace(self, axes=axes), widened
 
     def to_dict(self) -> dict[str, Any]:
         """The domain in plain types, fit for JSON."""

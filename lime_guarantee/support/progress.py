@@ -24,8 +24,8 @@ class Progress:
         Proposals put to the test so far.
     evaluations : int
         Rows asked so far.
-    log10_volume : float
-        Logarithm of the volume of the present shape.
+    log10_share : float
+        Logarithm of the present shape's share of the measure.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class Progress:
     phase: str
     attempts: int
     evaluations: int
-    log10_volume: float
+    log10_share: float
 
 
 Watcher = Callable[[Progress], None]
@@ -82,7 +82,7 @@ def _watching_bar(max_evaluations: int | None) -> Iterator[Watcher]:
 
         def watcher(told: Progress) -> None:
             bar.set_description(told.phase, refresh=False)
-            bar.set_postfix_str(f"volume 10^{told.log10_volume:.2f}, tried {told.attempts}", refresh=False)
+            bar.set_postfix_str(f"share 10^{told.log10_share:.2f}, tried {told.attempts}", refresh=False)
             bar.update(told.evaluations - bar.n)
 
         yield watcher

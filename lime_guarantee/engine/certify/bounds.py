@@ -1,7 +1,7 @@
 """The statistics behind a certificate: one idea, one short function, one citation.
 
-Throughout, a box has an unknown purity (the share of its volume that is faithful), `draws` points have been
-drawn uniformly in it and `failures` of them were not faithful.
+Throughout, a box has an unknown purity (the share of its measure that is faithful), `draws` points have been
+drawn from the measure in it and `failures` of them were not faithful.
 """
 
 from __future__ import annotations

@@ -29,15 +29,15 @@ EARLY_REJECTION_LEVEL = 1e-3
 MOST_DRAWS_RATIO = 8
 """The most draws of an anytime test, in units of the draws of a shape without a failure."""
 
-DRAWS_PER_LOG_VOLUME = 4.0
-"""The most further draws, in that unit, that a larger nested shape is worth for each unit of log volume."""
+DRAWS_PER_LOG_SHARE = 4.0
+"""The most further draws, in that unit, that a larger nested shape is worth for each unit of log share."""
 
 
 class Evidence:
     """What has been drawn in nested shapes, the largest one first, and how often each of them failed.
 
     A draw in a shape that falls into a smaller one is a draw in that one, too: given that it does, it is
-    uniform there.
+    distributed as one drawn there.
     """
 
     def __init__(self, oracle: Oracle, rng: np.random.Generator, shapes: tuple[Shape, ...]) -> None:
@@ -115,7 +115,7 @@ def anytime_test(evidence: Evidence, purity: float, level: float) -> Verdict | N
         if not hopeful:
             return None
         place = min(
-            hopeful, key=lambda i: more[i] - DRAWS_PER_LOG_VOLUME * first * evidence.shapes[i].log_volume
+            hopeful, key=lambda i: more[i] - DRAWS_PER_LOG_SHARE * first * evidence.shapes[i].log_share
         )
         draws, failures, count = evidence.draws[place], evidence.failures[place], more[place]
         if count == 0:

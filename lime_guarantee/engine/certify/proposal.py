@@ -13,14 +13,14 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 
 class Shape(Protocol):
-    """What can be certified: a set of points, in engine coordinates, that can be drawn from."""
+    """What can be certified: a set of points of the unit cube that can be drawn from."""
 
     @property
-    def log_volume(self) -> float:
-        """Natural logarithm of the volume."""
+    def log_share(self) -> float:
+        """Natural logarithm of its share of the measure."""
 
     def sample(self, rng: np.random.Generator, count: int) -> FloatArray:
-        """Draw points uniformly."""
+        """Draw points from the measure, given that they lie in it."""
 
     def contains(self, points: FloatArray) -> BoolArray:
         """Which of the points lie in the shape."""

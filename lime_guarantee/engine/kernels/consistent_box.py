@@ -25,10 +25,9 @@ class _Case(NamedTuple):
     """What all nodes share; see `largest_box`. The last two are room to work in, as long as the failures."""
 
     failures: FloatArray
+    stops: FloatArray
     weight: FloatArray
     anchor: FloatArray
-    unit: FloatArray
-    whole: FloatArray
     aim: float
     best_cut: FloatArray
     undecided: IntArray
@@ -51,30 +50,30 @@ def densities(points: FloatArray, lower: FloatArray, upper: FloatArray, density:
 
 
 @kernel
-def _volume(case: _Case, lower: FloatArray, upper: FloatArray) -> float:
-    """The volume of a box, as a share of the domain's."""
+def _volume(lower: FloatArray, upper: FloatArray) -> float:
+    """The volume of a box."""
     volume = 1.0
     for d in range(lower.size):
-        volume *= (upper[d] - lower[d] + case.unit[d]) / case.whole[d]
+        volume *= upper[d] - lower[d]
     return volume
 
 
 @kernel
 def _kept(case: _Case, k: int, axis: int, lower: FloatArray, upper: FloatArray) -> float:
     """The share of a box's width along an axis that a cut leaves which puts failure k just outside."""
-    low, high, value = lower[axis], upper[axis], case.failures[k, axis]
-    width = value - low if value > case.anchor[axis] else high - value
-    return float(width / (high - low + case.unit[axis]))
+    low, high, stop = lower[axis], upper[axis], case.stops[k, axis]
+    width = stop - low if case.failures[k, axis] > case.anchor[axis] else high - stop
+    return float(width / (high - low))
 
 
 @kernel
 def _cut(case: _Case, k: int, axis: int, lower: FloatArray, upper: FloatArray) -> None:
     """Move one side of a box in along an axis, so that failure k lies just outside."""
-    value, cells = case.failures[k, axis], case.unit[axis] > 0.0
+    value, stop = case.failures[k, axis], case.stops[k, axis]
     if value > case.anchor[axis]:
-        upper[axis] = value - 1.0 if cells else np.nextafter(value, -np.inf)
+        upper[axis] = stop if stop < value else np.nextafter(value, -np.inf)
     else:
-        lower[axis] = value + 1.0 if cells else np.nextafter(value, np.inf)
+        lower[axis] = stop if stop > value else np.nextafter(value, np.inf)
 
 
 @kernel
@@ -90,7 +89,7 @@ def _look(
     """
     failures, weight, best_cut, undecided = case.failures, case.weight, case.best_cut, case.undecided
     count, dims = failures.shape
-    volume = _volume(case, lower, upper)
+    volume = _volume(lower, upper)
     allowed = case.aim * volume
     total, must_stay, found = 0.0, 0.0, 0
     for k in range(count):
@@ -187,12 +186,11 @@ def _widen(
 @kernel
 def largest_box(
     failures: FloatArray,
+    stops: FloatArray,
     weight: FloatArray,
     anchor: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
-    unit: FloatArray,
-    whole: FloatArray,
     aim: float,
     max_nodes: int,
 ) -> tuple[FloatArray, FloatArray]:
@@ -205,11 +203,10 @@ def largest_box(
 
     Parameters
     ----------
-    failures : (K, D) array
-    weight : (K,) array, the volume that each failure stands for, as a share of the domain's
+    failures, stops : (K, D) arrays, and where a side stops that leaves one out; see `Cube.stops`
+    weight : (K,) array, the volume that each failure stands for
     anchor : (D,) array
     lower, upper : (D,) arrays, the bounds of the largest box there may be
-    unit, whole : (D,) arrays, see `Box`, and the widths of the domain
     aim : float
     max_nodes : int
 
@@ -218,10 +215,10 @@ def largest_box(
     lower, upper : bounds of the best box found
     """
     count, dims = failures.shape
-    anchor, unit, whole = anchor.copy(), unit.copy(), whole.copy()  # of one type, so compiled once
+    anchor = anchor.copy()  # of one type, so compiled once
     lower, upper = lower.copy(), upper.copy()
     best_cut, undecided = np.empty(count), np.empty(count, dtype=np.int64)
-    case = _Case(failures, weight, anchor, unit, whole, aim, best_cut, undecided)
+    case = _Case(failures, stops, weight, anchor, aim, best_cut, undecided)
     best_lower, best_upper = lower.copy(), upper.copy()
     best = _cut_greedily(case, best_lower, best_upper, anchor, anchor)
     best = _widen(case, best, best_lower, best_upper, lower, upper)

@@ -1,7 +1,7 @@
 """The kernels of the balanced search: pure functions of contiguous arrays, each with a slow twin in tests.
 
 A box around an instance has 2 D sides: side d is the lower one of axis d, side D + d the upper one. The
-extent of a side is its distance from the instance.
+extent of a side is its distance from the instance's home: its own atom, or itself where it lies in none.
 """
 
 from __future__ import annotations
@@ -13,21 +13,23 @@ from lime_guarantee.support.arrays import FloatArray, IntArray
 
 
 @kernel
-def slab_counts(points: FloatArray, lower: FloatArray, upper: FloatArray, depth: FloatArray) -> IntArray:
-    """How many points lie in the outer slab of every side, `depth` deep."""
+def slab_counts(points: FloatArray, low_end: FloatArray, high_start: FloatArray) -> IntArray:
+    """How many points lie in the outer slab of every side: up to `low_end`, or from `high_start` on."""
     count, dims = points.shape
     counts = np.zeros(2 * dims, dtype=np.int64)
     for i in range(count):
         for d in range(dims):
-            if points[i, d] <= lower[d] + depth[d]:
+            if points[i, d] <= low_end[d]:
                 counts[d] += 1
-            if points[i, d] >= upper[d] - depth[d]:
+            if points[i, d] >= high_start[d]:
                 counts[dims + d] += 1
     return counts
 
 
 @kernel
-def exit_times(points: FloatArray, instance: FloatArray, extent: FloatArray, speed: FloatArray) -> FloatArray:
+def exit_times(
+    points: FloatArray, home_lower: FloatArray, home_upper: FloatArray, extent: FloatArray, speed: FloatArray
+) -> FloatArray:
     """When each point leaves a box whose sides move in: at time t side s is at extent exp(-t speed).
 
     A point that no side ever passes leaves at infinity.
@@ -37,10 +39,9 @@ def exit_times(points: FloatArray, instance: FloatArray, extent: FloatArray, spe
     for i in range(count):
         first = np.inf
         for d in range(dims):
-            gap = points[i, d] - instance[d]
-            side = d if gap < 0.0 else dims + d
-            gap = abs(gap)
-            if gap == 0.0 or speed[side] <= 0.0:
+            below, above = home_lower[d] - points[i, d], points[i, d] - home_upper[d]
+            side, gap = (d, below) if below > 0.0 else (dims + d, above)
+            if gap <= 0.0 or speed[side] <= 0.0:
                 continue
             time = np.log(extent[side] / gap) / speed[side] if gap < extent[side] else 0.0
             first = min(first, time)
@@ -51,9 +52,10 @@ def exit_times(points: FloatArray, instance: FloatArray, extent: FloatArray, spe
 @kernel
 def best_cut(
     failures: FloatArray,
-    instance: FloatArray,
+    stops: FloatArray,
+    home_lower: FloatArray,
+    home_upper: FloatArray,
     extent: FloatArray,
-    unit: FloatArray,
     caution: float,
     least: float,
 ) -> tuple[int, float, float]:
@@ -62,30 +64,34 @@ def best_cut(
     Moving a side in past the k outermost of all n failures takes ``-log(1 - k / n)`` off the logarithm of
     the failures' number, and `cost` off that of the volume. The score is the fall of the failing rate's
     logarithm for a unit of cost; k is taken `caution` standard deviations smaller than counted, because the
-    best of many cuts is looked for. Cuts that remove less than the share `least` are passed over.
+    best of many cuts is looked for. Cuts that remove less than the share `least` are passed over. A cut goes
+    to where `stops` has it for the innermost failure removed, or, if that is the failure's own place, some of
+    the way to the next one.
 
     Returns the side (-1 if there is no such cut), its new extent and the score.
     """
     count, dims = failures.shape
     best_side, best_extent, best_score = -1, 0.0, -1.0
-    gaps = np.empty(count)
+    gaps, stop_gaps = np.empty(count), np.empty(count)
     for side in range(2 * dims):
         d = side % dims
         beyond = 0
         for i in range(count):
-            gap = failures[i, d] - instance[d]
             if side < dims:
-                gap = -gap
+                gap, stop_gap = home_lower[d] - failures[i, d], home_lower[d] - stops[i, d]
+            else:
+                gap, stop_gap = failures[i, d] - home_upper[d], stops[i, d] - home_upper[d]
             if gap > 0.0:
-                gaps[beyond] = gap
+                gaps[beyond], stop_gaps[beyond] = gap, stop_gap
                 beyond += 1
-        outermost = np.sort(gaps[:beyond])[::-1]
-        width = extent[d] + extent[dims + d] + unit[d]
+        # Both fall together, so the k-th of the one belongs to the k-th of the other.
+        outermost, stop_at = np.sort(gaps[:beyond])[::-1], np.sort(stop_gaps[:beyond])[::-1]
+        width = extent[d] + extent[dims + d] + (home_upper[d] - home_lower[d])
         for k in range(3, beyond + 1):
             outer, inner = outermost[k - 1], outermost[k] if k < beyond else 0.0
             if inner == outer:
                 continue
-            moved = outer - (0.5 if unit[d] > 0.0 else 0.3 * (outer - inner))
+            moved = max(stop_at[k - 1], 0.0) if stop_at[k - 1] < outer else outer - 0.3 * (outer - inner)
             kept_width = width - (extent[side] - moved)
             removed = (k - caution * np.sqrt(k)) / (count + 1.0)
             if kept_width <= 0.0 or removed < least:

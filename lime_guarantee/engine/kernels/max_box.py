@@ -40,18 +40,20 @@ def hull(points: FloatArray, member: BoolArray) -> tuple[FloatArray, FloatArray]
 @kernel
 def expand_box(
     negatives: FloatArray,
+    stops: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
     low_edge: FloatArray,
     high_edge: FloatArray,
-    unit: FloatArray,
+    home_width: FloatArray,
     priority: IntArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Move the sides of a box outwards until each meets a negative point or the edge.
 
     A side moves as far as it can in one go, which it can do only once: what stops it stays where it is.
     The next side is the one with the largest gain in volume, or, where `priority` is not empty, the one
-    that stands first in it (side d is the lower one of axis d, side D + d the upper one).
+    that stands first in it (side d is the lower one of axis d, side D + d the upper one). A side stops where
+    `stops` has it for the point that it meets, or just before the point if that is the point's own place.
 
     Returns the bounds of the expanded box. No negative point lies in it if none lay in the given one.
     """
@@ -74,11 +76,11 @@ def expand_box(
             for d in range(dims):
                 value = negatives[i, d]
                 if value < lower[d]:
-                    inner = value + 1.0 if unit[d] > 0 else np.nextafter(value, np.inf)
+                    inner = stops[i, d] if stops[i, d] > value else np.nextafter(value, np.inf)
                     low_limit[d] = max(low_limit[d], min(inner, lower[d]))
                     break
                 if value > upper[d]:
-                    inner = value - 1.0 if unit[d] > 0 else np.nextafter(value, -np.inf)
+                    inner = stops[i, d] if stops[i, d] < value else np.nextafter(value, -np.inf)
                     high_limit[d] = min(high_limit[d], max(inner, upper[d]))
                     break
         side, best = -1, -1.0
@@ -91,7 +93,7 @@ def expand_box(
                 d = s % dims
                 gain = lower[d] - low_limit[d] if s < dims else high_limit[d] - upper[d]
                 if gain > 0.0:
-                    width = upper[d] - lower[d] + unit[d]
+                    width = upper[d] - lower[d] + home_width[d]
                     gain = gain / width if width > 0.0 else np.inf
                 if gain > best:
                     side, best = s, gain
@@ -151,11 +153,11 @@ def _sort_children(kept: IntArray, axes: IntArray, bounds: IntArray) -> None:
 
 
 @kernel
-def _log_size(lower: FloatArray, upper: FloatArray, unit: FloatArray) -> float:
+def _log_size(lower: FloatArray, upper: FloatArray, home_width: FloatArray) -> float:
     """Logarithm of a box's volume; sides of no width are passed over."""
     size = 0.0
     for d in range(lower.size):
-        width = upper[d] - lower[d] + unit[d]
+        width = upper[d] - lower[d] + home_width[d]
         if width > 0.0:
             size += np.log(width)
     return size
@@ -289,7 +291,7 @@ def max_box(
     order: IntArray,
     negatives: FloatArray,
     anchor: FloatArray,
-    unit: FloatArray,
+    home_width: FloatArray,
     max_nodes: int,
 ) -> tuple[FloatArray, FloatArray, int]:
     """Find a box with many positives, no negative, and the anchor (Eckstein et al., 2002).
@@ -308,7 +310,7 @@ def max_box(
     positives : (P, D) array, whose first row is the anchor
     order : (D, P) array, the positives' indices by rising coordinate along every axis
     negatives : (K, D) array
-    anchor, unit : (D,) arrays
+    anchor, home_width : (D,) arrays, the instance and the widths of its own atoms
     max_nodes : int
 
     Returns
@@ -321,7 +323,7 @@ def max_box(
     child = np.ones(count, dtype=np.bool_)
     best = _first_solution(child, anchor, positives, negatives, order, rank, side)
     best_lower, best_upper = hull(positives, child)
-    best_size = _log_size(best_lower, best_upper, unit)
+    best_size = _log_size(best_lower, best_upper, home_width)
 
     members = np.empty((max_nodes, count), dtype=np.bool_)
     inner_low, inner_high = np.empty((max_nodes, dims)), np.empty((max_nodes, dims))
@@ -360,7 +362,7 @@ def max_box(
                     continue
                 if bounds[node, j] >= best:
                     lower, upper = hull(positives, child)
-                    size = _log_size(lower, upper, unit)
+                    size = _log_size(lower, upper, home_width)
                     if bounds[node, j] > best or size > best_size:
                         best, best_size = bounds[node, j], size
                         best_lower, best_upper = lower, upper

@@ -195,7 +195,7 @@ class _Run:
             if calm:
                 self.steering = steering.restarted(start)
             self._balance(0.5**calm)
-            least = self.steering.box().log_volume - LOSS_BEFORE_RESTART - 0.03 * self.dims
+            least = self.steering.box().log_share - LOSS_BEFORE_RESTART - 0.03 * self.dims
             self._draw_in()
             rivals.append(self.steering)
             if (yield from self._certify(rivals, least if calm < MOST_RESTARTS else -np.inf)):
@@ -232,18 +232,18 @@ class _Run:
         steering, task = self.steering, self.task
         axes = few_cells(task)
         few = np.tile(np.isin(np.arange(self.dims), axes), 2)
-        steering.extent = np.where(few, 0.5, swept)
+        steering.extent = np.where(few, 0.0, swept)
         reach = steering.box(swept)
         if not few[steering.free].all():
             self._leave_reserve(SCALES.size * SCALE_DRAWS)
             steering.draw_in_until_faithful(steering.free & ~few)
-        around = steering.box(np.where(few, 0.5, ROOM_FOR_CELLS * steering.extent))
+        around = steering.box(np.where(few, 0.0, ROOM_FOR_CELLS * steering.extent))
         self._leave_reserve(BACKGROUND_DRAWS)
         background = ~task.oracle.evaluate(around.sample(task.rng, BACKGROUND_DRAWS))
         chosen = FreeCells(
             task,
             self.effort,
-            axes=axes[reach.width[axes] > 1.0],  # what fails alone stays
+            axes=axes[(reach.width > task.home.width)[axes]],  # what fails alone stays
             around=around,
             reach=reach,
             allowed=self.allowed + float(background.mean()),
@@ -251,8 +251,8 @@ class _Run:
         ).choose()
         pinned = np.setdiff1d(axes, chosen)
         lower, upper = task.domain.lower.copy(), task.domain.upper.copy()
-        lower[pinned] = upper[pinned] = task.instance[pinned]
-        self.task = replace(task, domain=Box(lower, upper, task.domain.unit))
+        lower[pinned], upper[pinned] = task.home.lower[pinned], task.home.upper[pinned]
+        self.task = replace(task, domain=Box(lower, upper, task.cube))
         rigid = few & ~few[steering.free].all()  # where all axes are such, they have to give way, too
         self.steering = FaceBalancing(
             self.task, np.where(few, swept, ROOM_FOR_CELLS * steering.extent), rigid
@@ -280,7 +280,7 @@ class _Run:
         lowest = min(low, max(0.6 * calm * self.allowed, 0.005))
         volumes: list[float] = []
         while len(volumes) < plan.growing:
-            volumes.append(steering.box().log_volume)
+            volumes.append(steering.box().log_share)
             self._round(self.batch, grow, pace=1.0, phase="growing")
             if _stopped_growing(volumes, 0.03 * self.task.free_axes.size):
                 break
@@ -317,12 +317,12 @@ class _Run:
         if polish is not None:
             self._screen(polish)
         for _ in range(MOST_ATTEMPTS):
-            self.steering = max(rivals, key=lambda rival: rival.box().log_volume)
+            self.steering = max(rivals, key=lambda rival: rival.box().log_share)
             box = self.steering.box()
-            polished = None if polish is None else Box(*polish.expanded(), self.task.domain.unit)
-            if polished is not None and polished.log_volume > box.log_volume + LEAST_GAIN_OF_MAXIMUM_BOX:
+            polished = None if polish is None else self.task.cube.snapped(*polish.expanded())
+            if polished is not None and polished.log_share > box.log_share + LEAST_GAIN_OF_MAXIMUM_BOX:
                 box = polished
-            if box.log_volume < least:
+            if box.log_share < least:
                 return False
             attempt = yield box
             if attempt.accepted:
@@ -341,11 +341,10 @@ class _Run:
         some = self.task.rng.permutation(positives.size)[:POLISH_POSITIVES]
         domain = self.task.domain
         problem = MaxBoxProblem(
-            self.task.instance,
+            self.task.cube,
             rows_at(self.seen, positives[some])[0],
             domain.lower,
             domain.upper,
-            domain.unit,
             POLISH_NODES,
         )
         problem.add_negatives(rows_at(self.seen, negatives[-POLISH_NEGATIVES:])[0])
@@ -355,8 +354,8 @@ class _Run:
         """Try the maximum box on fresh draws until hardly any fail: a certificate would cost more."""
         left, count = int(MOST_SCREENING_DRAWS / self.allowed), self.batch // 2
         while count <= left:
-            box = Box(*polish.expanded(), self.task.domain.unit)
-            if box.log_volume <= self.steering.box().log_volume + LEAST_GAIN_OF_MAXIMUM_BOX:
+            box = self.task.cube.snapped(*polish.expanded())
+            if box.log_share <= self.steering.box().log_share + LEAST_GAIN_OF_MAXIMUM_BOX:
                 return
             self._leave_reserve(count)
             points = box.sample(self.task.rng, count)

@@ -16,6 +16,7 @@ from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.proposal import Proposal, Shape
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.space.box import Box
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.support.arrays import FloatArray, IntArray
 
 Effort = Literal["low", "normal", "high"]
@@ -37,10 +38,8 @@ class Task:
     ----------
     oracle : Oracle
         Tells whether points are faithful.
-    instance : array of shape (D,)
-        The instance, in engine coordinates; it is faithful.
     domain : Box
-        The whole domain.
+        The largest box there may be, in a cube around the instance; that is faithful.
     purity, confidence : float
         What the certifier will ask of a proposal.
     rng : Generator
@@ -50,7 +49,6 @@ class Task:
     """
 
     oracle: Oracle
-    instance: FloatArray
     domain: Box
     purity: float
     confidence: float
@@ -58,9 +56,24 @@ class Task:
     report: Callable[[str, Shape], None] = lambda *_: None
 
     @property
+    def cube(self) -> Cube:
+        """What the places mean."""
+        return self.domain.cube
+
+    @property
+    def instance(self) -> FloatArray:
+        """The place of the instance."""
+        return self.cube.instance
+
+    @property
+    def home(self) -> Box:
+        """The instance's own atoms; a point where it lies in none. All that is proposed holds it."""
+        return self.cube.home
+
+    @property
     def free_axes(self) -> IntArray:
-        """The axes that are not constant."""
-        return np.flatnonzero(self.domain.upper > self.domain.lower)
+        """The axes on which there is more than the instance's own atom."""
+        return np.flatnonzero(self.domain.width > self.home.width)
 
 
 class Search(Protocol):

@@ -88,6 +88,7 @@ class ConsistentBox:
         self.seen: list[Batch] = []
         self._drawn: list[tuple[FloatArray, FloatArray, float]] = []  # bounds, and the density of the draws
         self._failures = np.empty((0, task.instance.size))
+        self._stops = np.empty((0, task.instance.size))
         self._density = np.empty(0)  # of all draws, at the failures
         self._draw([steering.box(scale * steering.extent) for scale in SCALES], SCALE_DRAWS)
 
@@ -95,7 +96,7 @@ class ConsistentBox:
         """Take note of points drawn in a box."""
         if len(points) == 0:
             return
-        times = self.task.domain.log_volume - box.log_volume
+        times = self.task.domain.log_share - box.log_share
         density = len(points) * float(np.exp(min(times, LARGEST_EXPONENT)))
         self._drawn.append((box.lower, box.upper, density))
         self.seen.append(worth_keeping(points, faithful))
@@ -103,6 +104,7 @@ class ConsistentBox:
         new = points[~faithful]
         lower, upper, dense = (np.array(column) for column in zip(*self._drawn, strict=True))
         self._failures = np.concatenate([self._failures, new])
+        self._stops = np.concatenate([self._stops, self.task.cube.stops(new)])
         self._density = np.concatenate([self._density, densities(new, lower, upper, dense)])
 
     def note_attempt(self, boxes: tuple[Box, ...], attempt: Attempt) -> None:
@@ -122,25 +124,32 @@ class ConsistentBox:
 
     def largest(self, aim: float, within: Box) -> Box:
         """The largest box, within another one, in which failures stand for no more than this share."""
-        domain = self.task.domain
+        cube = self.task.cube
         inside = within.contains(self._failures)
         failures = np.ascontiguousarray(self._failures[inside])
+        stops = np.ascontiguousarray(self._stops[inside])
         lower, upper = largest_box(
             failures,
+            stops,
             1.0 / self._density[inside],
-            self.task.instance,
+            cube.instance,
             within.lower,
             within.upper,
-            domain.unit,
-            domain.width,
             aim,
             self.plan.nodes,
         )
-        outside = failures[~points_inside(failures, lower, upper)]
+        outside = ~points_inside(failures, lower, upper)
         lower, upper = expand_box(  # sides may have been cut for failures that another side keeps out
-            outside, lower, upper, within.lower, within.upper, domain.unit, NO_PRIORITY
+            failures[outside],
+            stops[outside],
+            lower,
+            upper,
+            within.lower,
+            within.upper,
+            np.zeros(len(cube)),  # the bounds are those of whole atoms already
+            NO_PRIORITY,
         )
-        return Box(lower, upper, domain.unit)
+        return cube.snapped(lower, upper)
 
     def settle(self, rounds: int) -> bool:
         """Try the largest box until one holds; False if none does."""
@@ -159,14 +168,13 @@ class ConsistentBox:
         """The largest box, and smaller ones in it that keep away from all failures."""
         boxes = [self.largest(self.aim, self.reach)]
         clean = self.largest(0.0, boxes[0])
-        domain, instance = self.task.domain, self.task.instance
+        domain, home = self.task.domain, self.task.home
         for margin in self.plan.margins:
-            way = np.where(domain.unit > 0, 0.0, margin * clean.width)
-            box = Box(
-                np.where(clean.lower > domain.lower, np.minimum(clean.lower + way, instance), clean.lower),
-                np.where(clean.upper < domain.upper, np.maximum(clean.upper - way, instance), clean.upper),
-                domain.unit,
+            way = margin * clean.width
+            box = self.task.cube.snapped(
+                np.where(clean.lower > domain.lower, np.minimum(clean.lower + way, home.lower), clean.lower),
+                np.where(clean.upper < domain.upper, np.maximum(clean.upper - way, home.upper), clean.upper),
             )
-            if box.log_volume < boxes[-1].log_volume - LEAST_LOSS_BETWEEN_NESTED:
+            if box.log_share < boxes[-1].log_share - LEAST_LOSS_BETWEEN_NESTED:
                 boxes.append(box)
         return tuple(boxes)

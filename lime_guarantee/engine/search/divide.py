@@ -20,7 +20,6 @@ from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.search.base import Proposals, Task
 from lime_guarantee.engine.search.max_box import MaxBoxProblem
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.box import Box, sample_box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
 FEWEST_CAPTURED = 0.05
@@ -93,7 +92,7 @@ class Divide:
     def _solve_restricted(self, task: Task, axes: IntArray, lower: FloatArray, upper: FloatArray) -> Solved:
         """The paper's SolveRestricted: a box in which only these axes vary."""
         whole = axes.size == task.free_axes.size
-        low, high, unit = lower[axes], upper[axes], task.domain.unit[axes]
+        low, high = lower[axes], upper[axes]
         problem = None
         rounds = 0
         while True:
@@ -101,7 +100,7 @@ class Divide:
             new_lower, new_upper = lower.copy(), upper.copy()
             new_lower[axes], new_upper[axes] = low, high
             if whole:
-                attempt = yield Box(new_lower, new_upper, task.domain.unit)
+                attempt = yield task.cube.snapped(new_lower, new_upper)
                 passed, points, faithful = attempt.accepted, attempt.points[:, axes], attempt.faithful
             else:
                 level = attempt_level(rounds, task.confidence)
@@ -113,13 +112,13 @@ class Divide:
             negatives = points[~faithful][: self.positives]
             if problem is None:
                 problem = MaxBoxProblem(
-                    task.instance[axes],
+                    task.cube,
                     self._positives(task, axes, low, high, points[faithful]),
                     low,
                     high,
-                    unit,
                     self.nodes,
                     task.rng if self.expansion == "random" else None,
+                    axes,
                 )
             problem.add_negatives(negatives)
             low, high = problem.expanded()
@@ -161,8 +160,12 @@ def _merge_order(first: IntArray, second: IntArray) -> list[IntArray]:
 def _draw(
     task: Task, axes: IntArray, low: FloatArray, high: FloatArray, count: int
 ) -> tuple[FloatArray, BoolArray]:
-    """Points that vary along some axes only, there uniformly between the bounds."""
-    drawn = sample_box(task.rng, count, low, high, task.domain.unit[axes])
+    """Points that vary along some axes only, there between the bounds."""
+    lower, upper = task.instance.copy(), task.instance.copy()
+    lower[axes], upper[axes] = low, high
+    box = task.cube.snapped(lower, upper)
+    drawn = box.lower[axes] + task.rng.random((count, axes.size)) * box.width[axes]
     points = np.tile(task.instance, (count, 1))
-    points[:, axes] = drawn
-    return drawn, task.oracle.evaluate(points)
+    points[:, axes] = np.minimum(drawn, box.upper[axes])
+    points = task.cube.within(points, box.lower, box.upper)
+    return points[:, axes], task.oracle.evaluate(points)

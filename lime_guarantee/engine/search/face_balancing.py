@@ -1,7 +1,8 @@
 """A box around the instance whose 2 D sides are steered by the failures drawn in it.
 
 Side d is the lower one of axis d, side D + d the upper one; a side's extent is its distance from the
-instance. On axes of cells extents move continuously, too, and a box holds the whole cells within them.
+instance's home: its own atom, or itself where it lies in none. Extents move continuously; the box of some
+extents is snapped, so that it holds whole atoms.
 
 Nothing here is part of the guarantee: every rule is a heuristic, its constants chosen on the benchmarks.
 """
@@ -61,6 +62,9 @@ FINAL_SCORE, FINAL_CAUTION = 0.7, 0.5
 NEAR_EDGE, NEAR_EDGE_RATE = 0.6, 1.4
 """A side this near the edge (as a share of the way) that fails no more than so often belongs there."""
 
+LEAST_EXTENT = 0.3
+"""The least extent of a side beside an atom, as a share of that: so it comes back in a round or two."""
+
 MOST_FAILURES_KEPT = 400
 """The most failures that are remembered."""
 
@@ -72,15 +76,15 @@ class FaceBalancing:
     """The state of the search: where the sides are, and what is known of their faces."""
 
     def __init__(self, task: Task, extent: FloatArray | None = None, rigid: BoolArray | None = None) -> None:
-        domain, instance = task.domain, task.instance
+        domain, home = task.domain, task.home
         self.task = task
-        self.instance = instance
-        self.dims = instance.size
-        self.unit = domain.unit
-        self.edge = np.concatenate([instance - domain.lower, domain.upper - instance])
+        self.cube = task.cube
+        self.home = home
+        self.dims = task.instance.size
+        self.edge = np.concatenate([home.lower - domain.lower, domain.upper - home.upper])
         self.free = self.edge > 0
-        self.cells = np.tile(domain.unit > 0, 2)
-        self._any_cells = bool(self.cells.any())
+        self.counted = np.tile(task.cube.counts_draws, 2)  # the share of a slab is known from draws alone
+        self.least = LEAST_EXTENT * self._first_atoms()
         self.extent = self.edge.copy() if extent is None else extent.copy()
         # Both sides of a rigid axis stay where they are.
         self.rigid = np.zeros(2 * self.dims, dtype=np.bool_) if rigid is None else rigid
@@ -103,30 +107,28 @@ class FaceBalancing:
     def box(self, extent: FloatArray | None = None) -> Box:
         """The box of the present, or of other, extents."""
         extent = self.extent if extent is None else extent
-        reach = np.where(self.cells, np.floor(extent + 1e-9), extent) if self._any_cells else extent
-        inner, dims, domain = reach < self.edge, self.dims, self.task.domain
-        return Box(
-            np.where(inner[:dims], np.maximum(self.instance - reach[:dims], domain.lower), domain.lower),
-            np.where(inner[dims:], np.minimum(self.instance + reach[dims:], domain.upper), domain.upper),
-            self.unit,
+        inner, dims, domain, home = extent < self.edge, self.dims, self.task.domain, self.home
+        return self.cube.snapped(
+            np.where(inner[:dims], np.maximum(home.lower - extent[:dims], domain.lower), domain.lower),
+            np.where(inner[dims:], np.minimum(home.upper + extent[dims:], domain.upper), domain.upper),
         )
 
     def sweep(self) -> None:
         """Move one side at a time out from the instance, and stop each before its first failure."""
         sides = np.flatnonzero(self.free)
-        steps = self._whole_cells(sides, self.edge[sides, np.newaxis] * SWEEP)
-        points = np.tile(self.instance, (sides.size, SWEEP.size, 1))
-        faithful = self._ask_moved(points, sides, steps)
-        for side, far, good in zip(sides, steps, faithful, strict=True):
-            if good.all():
+        steps = self.edge[sides, np.newaxis] * SWEEP
+        points = np.tile(self.task.instance, (sides.size, SWEEP.size, 1))
+        faithful, far, stop = self._ask_moved(points, sides, steps)
+        for i, side in enumerate(sides):
+            if faithful[i].all():
                 continue
-            first = int(np.argmin(good))
-            if np.sum(~good) > 1:  # one failure may be a speck
-                self.failed_at[side] = far[first]
-            if self.cells[side]:
-                self.extent[side] = far[first] - 0.5
+            first = int(np.argmin(faithful[i]))
+            if np.sum(~faithful[i]) > 1:  # one failure may be a speck
+                self.failed_at[side] = far[i, first]
+            if stop[i, first] < far[i, first]:  # an atom failed: all before it may be held
+                self.extent[side] = max(stop[i, first], self.least[side])
             else:
-                self.extent[side] = far[first - 1] if first else far[0] / 2
+                self.extent[side] = far[i, first - 1] if first else far[i, 0] / 2
         self.single = self.extent.copy()
 
     def sweep_in_context(self) -> None:
@@ -138,8 +140,8 @@ class FaceBalancing:
         shape = (sides.size, CONTEXT_DRAWS)
         points = self.box(0.6 * self.extent).sample(self.task.rng, sides.size * CONTEXT_DRAWS)
         places = (np.arange(CONTEXT_DRAWS) + self.task.rng.random(shape)) / CONTEXT_DRAWS
-        steps = self._whole_cells(sides, self.single[sides, np.newaxis] * places)
-        faithful = self._ask_moved(points.reshape(*shape, self.dims), sides, steps)
+        steps = self.single[sides, np.newaxis] * places
+        faithful, steps, _ = self._ask_moved(points.reshape(*shape, self.dims), sides, steps)
         for side, far, good in zip(sides, steps, faithful, strict=True):
             if good.all():
                 self.extent[side] = self.single[side]
@@ -230,8 +232,8 @@ class FaceBalancing:
             (trimmed, excess, PATH_PENALTY + cut_penalty),
         ):
             extent = self._along(start, speed, points, faithful, aim)
-            if extent is not None and self.box(extent).log_volume - penalty > best_volume:
-                best, best_volume = extent, self.box(extent).log_volume - penalty
+            if extent is not None and self.box(extent).log_share - penalty > best_volume:
+                best, best_volume = extent, self.box(extent).log_share - penalty
         self.extent = best
 
     def tighten(self, factor: float) -> None:
@@ -240,7 +242,7 @@ class FaceBalancing:
 
     def _near_edge(self, extent: FloatArray) -> BoolArray:
         """The sides that are almost at the edge and have not been cut back of late."""
-        near = np.where(self.cells, extent > self.edge - 0.5, extent > NEAR_EDGE * self.edge)
+        near = extent > NEAR_EDGE * self.edge
         return np.asarray(near & (self._room >= STEP) & ~self.rigid)
 
     def _inner(self) -> BoolArray:
@@ -249,17 +251,36 @@ class FaceBalancing:
         inner = free & (self.extent < self.edge)
         return np.asarray(inner if inner.any() else free)
 
-    def _whole_cells(self, sides: IntArray, steps: FloatArray) -> FloatArray:
-        return np.where(self.cells[sides, np.newaxis], np.ceil(steps), steps)
+    def _first_atoms(self) -> FloatArray:
+        """The width of the atom next to the instance's home, on every side; 0 where none begins there."""
+        dims, home = self.dims, self.home
+        beside = np.array([np.nextafter(home.lower, 0.0), np.nextafter(home.upper, 1.0)])
+        low, high = self.cube.atoms(beside)
+        width = np.concatenate([high[0] - low[0], high[1] - low[1]])
+        return np.where((self.edge > 0) & (np.tile(home.width, 2) > 0), width, 0.0)[: 2 * dims]
 
-    def _ask_moved(self, points: FloatArray, sides: IntArray, steps: FloatArray) -> BoolArray:
-        """Whether points (sides, steps, D) are faithful once moved along their side by the steps."""
+    def _ask_moved(
+        self, points: FloatArray, sides: IntArray, steps: FloatArray
+    ) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """Whether points (sides, steps, D) are faithful once moved along their side by the steps.
+
+        Returns also how far they were really moved, to the middle of an atom, and how far its near end is.
+        """
         axes = (sides % self.dims)[:, np.newaxis]
-        sign = np.where(sides < self.dims, -1.0, 1.0)[:, np.newaxis]
+        down = sides[:, np.newaxis] < self.dims
         rows, columns = np.indices(steps.shape)
-        points[rows, columns, axes] = self.instance[axes] + sign * steps
+        home = np.where(down, self.home.lower[axes], self.home.upper[axes])
+        points[rows, columns, axes] = np.where(down, home - steps, home + steps)
         flat = np.clip(points.reshape(-1, self.dims), self.task.domain.lower, self.task.domain.upper)
-        return np.asarray(self.task.oracle.evaluate(flat).reshape(steps.shape))
+        if self.cube.has_atoms.any():
+            flat = self.cube.settled(flat)
+            moved = flat.reshape(points.shape)[rows, columns, axes]
+            stops = self.cube.stops(flat).reshape(points.shape)[rows, columns, axes]
+            far = np.where(down, home - moved, moved - home)
+            stop = np.where(down, home - stops, stops - home)
+        else:
+            far = stop = steps
+        return self.task.oracle.evaluate(flat).reshape(steps.shape), far, stop
 
     def _go_back(self) -> None:
         """Undo most of the last step, and go on more slowly; lost again, go back to the same place."""
@@ -280,15 +301,19 @@ class FaceBalancing:
         """Cut sides that hold the failures, the best cut first; returns the failures that are left."""
         self.extent = self.extent.copy()
         rigid = self.rigid[: self.dims]
+        home = self.home
         while len(pool) >= 5 and len(pool) > enough:
             # A point at the instance on a rigid axis speaks against none of its sides.
-            seen = np.where(rigid, self.instance, pool) if rigid.any() else np.ascontiguousarray(pool)
-            side, extent, gain = kernels.best_cut(seen, self.instance, self.extent, self.unit, caution, share)
+            seen = np.where(rigid, self.task.instance, pool) if rigid.any() else np.ascontiguousarray(pool)
+            stops = np.ascontiguousarray(self.cube.stops(seen))
+            side, extent, gain = kernels.best_cut(
+                seen, stops, home.lower, home.upper, self.extent, caution, share
+            )
             if gain < score:
                 break
             axis = side % self.dims
-            gap = pool[:, axis] - self.instance[axis]
-            pool = pool[(gap if side >= self.dims else -gap) <= extent]
+            gap = pool[:, axis] - home.upper[axis] if side >= self.dims else home.lower[axis] - pool[:, axis]
+            pool = pool[gap <= extent]
             way = np.log(max(self.extent[side], TINY) / max(extent, TINY))
             self._room[side] = max(0.25 * min(self._room[side], way), 0.02)
             self.extent[side] = extent
@@ -298,12 +323,15 @@ class FaceBalancing:
         self, box: Box, points: FloatArray, failures: FloatArray, forget: BoolArray | None = None
     ) -> FloatArray:
         """Every face's failing rate over the box's own, from this batch and, weighing less, earlier ones."""
-        depth = SLAB * box.width
-        found = kernels.slab_counts(np.ascontiguousarray(failures), box.lower, box.upper, depth)
+        low_end, high_start = box.lower + SLAB * box.width, box.upper - SLAB * box.width
+        if self.cube.has_atoms.any():  # an atom is in the slab, or it is not
+            low_end = self.cube.atoms(low_end[np.newaxis])[1][0]
+            high_start = self.cube.atoms(high_start[np.newaxis])[0][0]
+        found = kernels.slab_counts(np.ascontiguousarray(failures), low_end, high_start)
         share = np.full(2 * self.dims, SLAB)
-        if self.cells.any():
-            drawn = kernels.slab_counts(np.ascontiguousarray(points), box.lower, box.upper, depth)
-            share = np.where(self.cells, drawn / len(points), share)
+        if self.counted.any():
+            drawn = kernels.slab_counts(np.ascontiguousarray(points), low_end, high_start)
+            share = np.where(self.counted, drawn / len(points), share)
         self._found = MEMORY * self._found + found
         self._expected = MEMORY * self._expected + share * (len(failures) + 0.25)
         if forget is not None:
@@ -328,7 +356,7 @@ class FaceBalancing:
         room = np.where(self.free & ~cut, room, 0.0)
         if failing > 4.0 * aim:
             room = np.minimum(room, 0.0)
-        width = np.tile(self.extent[: self.dims] + self.extent[self.dims :] + self.unit + TINY, 2)
+        width = np.tile(self.extent[: self.dims] + self.extent[self.dims :] + self.home.width + TINY, 2)
         weight = np.where(
             self.free & ~self.rigid, (2.5 * np.maximum(rate - 1, 0) + 0.02) * self.extent / width, 0.0
         )
@@ -352,7 +380,7 @@ class FaceBalancing:
         moved = np.where(self.rigid, 0.0, moved)
         self._room = np.where(cut, self._room, np.minimum(1.25 * self._room, self._step))
         extent = np.maximum(self.extent, 1e-9 * self.edge) * np.exp(moved)
-        extent = np.where(self.cells, np.maximum(extent, 0.6), extent)
+        extent = np.maximum(extent, self.least)
         settled = self._near_edge(extent) & (rate < np.exp(LEAST_LOG_RATE_MOVED_IN)) & (moved > -0.05)
         extent = np.where(settled, self.edge, extent)
         self.extent = np.where(self.free, np.minimum(extent, self.edge), 0.0)
@@ -368,7 +396,8 @@ class FaceBalancing:
             return None
         if faithful.all() or np.sum(~faithful) + 0.5 <= aim * (count + 1):
             return extent
-        times = kernels.exit_times(points, self.instance, np.maximum(extent, TINY), speed)
+        home = self.home
+        times = kernels.exit_times(points, home.lower, home.upper, np.maximum(extent, TINY), speed)
         order = np.argsort(-times, kind="stable")
         failing = np.cumsum(~faithful[order])
         few = np.flatnonzero(failing + 0.5 <= aim * (np.arange(1, count + 1) + 1))

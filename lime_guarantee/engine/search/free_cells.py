@@ -1,4 +1,4 @@
-"""The search where every free axis has two cells: which words of a text may be removed at will.
+"""The search where every free axis has two atoms: which words of a text may be removed at will.
 
 A box around the instance is then a set of axes that may flip in any combination while the others stay. A
 box of one axis more is twice as large, so the longest set is looked for in which few combinations fail.
@@ -181,14 +181,13 @@ def _hitting(flips: BoolArray) -> BoolArray:
 
 def few_cells(task: Task) -> IntArray:
     """The axes that have few cells, but more than one."""
-    domain = task.domain
-    return np.flatnonzero((domain.unit > 0) & (domain.width > 1.0) & (domain.width <= FEW_CELLS))
+    cells = task.cube.cells
+    return task.free_axes[cells[task.free_axes] <= FEW_CELLS]
 
 
 def is_binary(task: Task) -> bool:
     """Whether all free axes have two cells."""
-    domain, axes = task.domain, task.free_axes
-    return bool(np.all((domain.unit[axes] > 0) & (domain.width[axes] == 2.0)))
+    return bool(np.all(task.cube.cells[task.free_axes] == 2.0))
 
 
 class FreeCells:
@@ -225,13 +224,14 @@ class FreeCells:
         self.task = task
         self.plan = PLANS[effort]
         self.axes = task.free_axes if axes is None else axes
-        self.around = around or Box(task.instance, task.instance, task.domain.unit)
+        self.around = around or task.home
         self.reach = reach or task.domain
         self.allowed = 1.0 - task.purity if allowed is None else allowed
         self.reserve = reserve
         self.aim = self.plan.aim * self.allowed
         self.every = np.arange(self.axes.size)
-        self.chance = 1.0 - 1.0 / self.reach.width[self.axes]  # a box is uniform over the cells it holds
+        home, reach = task.home.width[self.axes], self.reach.width[self.axes]
+        self.chance = 1.0 - home / reach  # how often a draw leaves the instance's own cell
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.model = FailureModel(self.axes.size, task.rng)
         self.flips = np.empty((0, self.axes.size), dtype=np.bool_)
@@ -385,11 +385,12 @@ class FreeCells:
         """Points around the instance whose flipped axes are in any cell but the instance's own."""
         rng, axes = self.task.rng, self.axes
         points = self.around.sample(rng, len(flips))
-        own, first = self.task.instance[axes], self.reach.lower[axes]
-        others = np.maximum(self.reach.width[axes].astype(np.int64) - 1, 1)
-        cells = first + rng.integers(0, others, flips.shape)
-        points[:, axes] = np.where(flips, cells + (cells >= own), own)
-        return points
+        home, reach, own = self.task.home, self.reach, self.task.instance[axes]
+        others = reach.lower[axes] + rng.random(flips.shape) * (reach.width - home.width)[axes]
+        others = np.where(others >= home.lower[axes], others + home.width[axes], others)
+        points[:, axes] = np.where(flips, others, own)
+        lower, upper = np.minimum(reach.lower, self.around.lower), np.maximum(reach.upper, self.around.upper)
+        return self.task.cube.within(points, lower, upper)
 
     def _remember(self, attempt: Attempt) -> None:
         points = attempt.points[:FIT_POINTS, self.axes]
@@ -400,7 +401,7 @@ class FreeCells:
         self.failed = np.concatenate([self.failed, failed])
 
     def _box(self, chosen: IntArray) -> Box:
-        domain, axes = self.task.domain, self.axes[chosen]
-        lower, upper = self.task.instance.copy(), self.task.instance.copy()
+        axes, home = self.axes[chosen], self.task.home
+        lower, upper = home.lower.copy(), home.upper.copy()
         lower[axes], upper[axes] = self.reach.lower[axes], self.reach.upper[axes]
-        return Box(lower, upper, domain.unit)
+        return Box(lower, upper, self.task.cube)

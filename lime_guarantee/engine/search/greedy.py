@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from lime_guarantee.engine.search.base import Proposals, Task, logarithmic_steps
-from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import FloatArray
 
 
@@ -37,32 +36,27 @@ class Greedy:
 
     def propose(self, task: Task) -> Proposals:
         """Propose boxes with one side moved at a time, until every side has been stopped."""
-        domain, instance = task.domain, task.instance
-        cells = domain.unit > 0
+        cube, home = task.cube, task.home
         shares = logarithmic_steps(self.steps)
 
-        def reached(edge: FloatArray, step: int) -> FloatArray:
-            way = (edge - instance) * shares[step]
-            moved = instance + np.where(cells, np.trunc(way), way)
-            # Rounding may carry it past the edge.
-            return np.asarray(np.clip(moved, domain.lower, domain.upper))
+        def reached(share: float) -> tuple[FloatArray, FloatArray]:
+            """Both corners at a share of the way to the edge; rounding must not carry them past it."""
+            return home.lower * (1.0 - share), np.minimum(home.upper + (1.0 - home.upper) * share, 1.0)
 
-        lower, upper = reached(domain.lower, 0), reached(domain.upper, 0)
-        attempt = yield Box(lower, upper, domain.unit)
+        box = cube.snapped(*reached(shares[0]))
+        attempt = yield box
         if not attempt.accepted:
             return
         growing = [(axis, side) for axis in task.free_axes for side in ("lower", "upper")]
-        for step in range(1, self.steps):
+        for share in shares[1:]:
             for axis, side in list(growing):
-                new_lower, new_upper = lower.copy(), upper.copy()
-                if side == "lower":
-                    new_lower[axis] = reached(domain.lower, step)[axis]
-                else:
-                    new_upper[axis] = reached(domain.upper, step)[axis]
-                if new_lower[axis] == lower[axis] and new_upper[axis] == upper[axis]:
+                corners = {"lower": box.lower.copy(), "upper": box.upper.copy()}
+                corners[side][axis] = reached(share)[side == "upper"][axis]
+                wider = cube.snapped(**corners)
+                if wider.lower[axis] == box.lower[axis] and wider.upper[axis] == box.upper[axis]:
                     continue
-                attempt = yield Box(new_lower, new_upper, domain.unit)
+                attempt = yield wider
                 if attempt.accepted:
-                    lower, upper = new_lower, new_upper
+                    box = wider
                 else:
                     growing.remove((axis, side))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from lime_guarantee.engine.kernels import max_box as kernels
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.support.arrays import FloatArray, IntArray
 
 NO_PRIORITY: IntArray = np.empty(0, dtype=np.int64)
@@ -23,34 +24,37 @@ class MaxBoxProblem:
 
     Parameters
     ----------
-    anchor : (D,) array
+    cube : Cube
     positives : (P, D) array
     low_edge, high_edge : (D,) arrays
         No box reaches past them.
-    unit : (D,) array
-        See `Box`.
     max_nodes : int
     rng : Generator, optional
         If given, sides are expanded in random order instead of largest gain first.
+    axes : array of int, optional
+        The axes of the cube that the points have; all of them, by default.
     """
 
     def __init__(
         self,
-        anchor: FloatArray,
+        cube: Cube,
         positives: FloatArray,
         low_edge: FloatArray,
         high_edge: FloatArray,
-        unit: FloatArray,
         max_nodes: int,
         rng: np.random.Generator | None = None,
+        axes: IntArray | None = None,
     ) -> None:
-        self.anchor = np.ascontiguousarray(anchor)
+        self.cube = cube
+        self.axes = np.arange(len(cube)) if axes is None else axes
+        self.anchor = anchor = np.ascontiguousarray(cube.instance[self.axes])
         self.positives = np.ascontiguousarray(np.vstack([anchor, positives]))
         self.order = np.ascontiguousarray(np.argsort(self.positives, axis=0).T)
         self.negatives = np.empty((0, anchor.size))
+        self.stops = np.empty((0, anchor.size))
         self.low_edge = np.ascontiguousarray(low_edge)
         self.high_edge = np.ascontiguousarray(high_edge)
-        self.unit = np.ascontiguousarray(unit)
+        self.home_width = np.ascontiguousarray(cube.home.width[self.axes])
         self.max_nodes = max_nodes
         self.rng = rng
         everything = np.ones(len(self.positives), dtype=np.bool_)
@@ -61,6 +65,7 @@ class MaxBoxProblem:
         """Take note of negative points, and make the core avoid them."""
         points = np.ascontiguousarray(points)
         self.negatives = np.concatenate([self.negatives, points])
+        self.stops = np.concatenate([self.stops, self._stops(points)])
         if kernels.points_inside(points, *self.core).any():
             self._solve()
 
@@ -70,9 +75,15 @@ class MaxBoxProblem:
         if self.rng is not None:
             priority = self.rng.permutation(2 * self.anchor.size)
         lower, upper = kernels.expand_box(
-            self.negatives, *self.core, self.low_edge, self.high_edge, self.unit, priority
+            self.negatives, self.stops, *self.core, self.low_edge, self.high_edge, self.home_width, priority
         )
         return lower, upper
+
+    def _stops(self, points: FloatArray) -> FloatArray:
+        """Where sides have to stop to leave points out."""
+        rows = np.tile(self.cube.instance, (len(points), 1))
+        rows[:, self.axes] = points
+        return np.ascontiguousarray(self.cube.stops(rows)[:, self.axes])
 
     def _solve(self) -> None:
         everything = np.ones(len(self.positives), dtype=np.bool_)
@@ -82,7 +93,7 @@ class MaxBoxProblem:
             self.order,
             self.negatives[reachable],
             self.anchor,
-            self.unit,
+            self.home_width,
             self.max_nodes,
         )
         self.core = lower, upper

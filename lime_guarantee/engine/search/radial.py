@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lime_guarantee.engine.search.base import Proposals, Task, logarithmic_steps
-from lime_guarantee.space.ball import Ball, sample_ball, within_axes
-from lime_guarantee.space.box import Box
+from lime_guarantee.space.ball import Ball, ball_axes, in_unit_cube, sample_ball
 
 VOLUME_POINTS = 20_000
 """Points that tell how much of a ball lies in the domain, for the volume that is reported."""
@@ -43,18 +42,18 @@ class Radial:
 
     def propose(self, task: Task) -> Proposals:
         """Propose growing balls until one is rejected."""
-        domain = task.domain
-        axes = np.flatnonzero(domain.unit == 0)
+        cube = task.cube
+        axes = ball_axes(cube)
         if axes.size == 0:
-            yield Box(task.instance, task.instance, domain.unit)
+            yield task.home
             return
-        reach = np.maximum(task.instance - domain.lower, domain.upper - task.instance)[axes]
+        scale, instance = cube.scale[axes], cube.instance[axes]
+        reach = np.maximum(instance, 1.0 - instance) * scale
         unit_points = sample_ball(task.rng, VOLUME_POINTS, axes.size)
         for radius in logarithmic_steps(self.steps) * np.linalg.norm(reach):
-            points = task.instance[axes] + radius * unit_points
-            kept = float(np.mean(within_axes(points, domain, axes)))
+            kept = float(np.mean(in_unit_cube(instance + radius * unit_points / scale)))
             if kept < FEWEST_KEPT:
                 return
-            attempt = yield Ball(task.instance, float(radius), domain, kept)
+            attempt = yield Ball(float(radius), cube, kept)
             if not attempt.accepted:
                 return

@@ -53,7 +53,7 @@ def _record(record: AuditRecord, names: dict[tuple[str, ...], int]) -> dict[str,
     )
     if region:
         shortest = int(region.reach.argmin())
-        data.update(volume=region.volume_fraction, reach=float(region.reach[shortest]), shortest=shortest)
+        data.update(share=region.share, reach=float(region.reach[shortest]), shortest=shortest)
     return data
 
 
@@ -76,7 +76,7 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
     if finding.dishonest:
-        failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of the volume"
+        failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there"
     axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
     if finding.outside:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.surrogates import formula_of
 from lime_guarantee.region.report import answer, evidence, in_presence
 from lime_guarantee.space.number_text import number_text
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 
 def region_page(region: GuaranteeRegion) -> str:
     """The page, as text."""
+    if region.radius is not None and region.measure != "uniform":
+        raise InvalidInputError(
+            "to_html: a ball of a measure other than 'uniform' has no page, because its limits are no "
+            "distances between values. Use another search, or measure='uniform'."
+        )
     problem = region.problem
     model, surrogate = _at_instance(region)
     rows = feature_rows(region, shown_order(region, parts_in_place=True))

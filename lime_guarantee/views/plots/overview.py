@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.region.report import in_presence
+from lime_guarantee.region.report import in_presence, measure_of
 from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.support.checks import check_count
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
@@ -127,8 +127,8 @@ def _headline(region: GuaranteeRegion) -> str:
     if in_presence(region):
         parts = f"{len(region.removable)} of {len(region.domain)} parts may go"
         return f"{parts}; faithful on {promise} of the combinations, {confidence}"
-    shape = "this box" if region.radius is None else f"the ball of radius {region.radius:.3g} in this box"
-    return f"Faithful on {promise} of {shape}, {confidence}"
+    shape = "" if region.radius is None else f" within {region.radius:.3g} of the instance"
+    return f"Faithful on {promise} of {measure_of(region).rows}{shape}; {confidence}"
 
 
 def _summary(region: GuaranteeRegion, rest: list[int]) -> str:

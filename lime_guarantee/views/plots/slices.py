@@ -9,7 +9,7 @@ import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.space.domain import FeatureKey, feature_index
+from lime_guarantee.space.domain import Axis, FeatureKey, feature_index
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 from lime_guarantee.support.checks import check_count
 from lime_guarantee.support.imports import require
@@ -99,15 +99,16 @@ class SliceDisplay:
             raise InvalidInputError(f"i, j: two different features are required; got {i!r} twice.")
         check_count("resolution", resolution, "a positive integer")
         found = problem_of(region, problem, "plot_slice")
-        domain, box = region.search_domain, region.search_box  # there the allowed categories are neighbours
+        domain, (lower, upper) = (
+            region.search_domain,
+            region.search_bounds,
+        )  # there the allowed categories are neighbours
         home = domain.encode(region.instance[np.newaxis])[0]
         axes = [domain.axes[k] for k in features]
         places = [axis.middles(resolution) for axis in axes]
         up, across = np.meshgrid(places[1], places[0], indexing="ij")
         answers = ask(found, domain, home, {features[0]: across.ravel(), features[1]: up.ravel()})
-        spans = [
-            axis.interval_as_drawn(box.lower[k], box.upper[k]) for axis, k in zip(axes, features, strict=True)
-        ]
+        spans = [axis.interval_as_drawn(lower[k], upper[k]) for axis, k in zip(axes, features, strict=True)]
         edges = [cell_edges(place, axis.ends_as_drawn) for place, axis in zip(places, axes, strict=True)]
         labels = [cell_labels(region, axis) for axis in axes]
         points = np.empty((0, 2)) if data is None else domain.encode(data)[:, features]
@@ -117,7 +118,7 @@ class SliceDisplay:
             edges=(edges[0], edges[1]),
             faithful=found.agreement(*answers).reshape(across.shape),
             box=(spans[0], spans[1]) if region else None,
-            radius=None if any(axis.unit > 0 for axis in axes) else region.radius,
+            radius=region.radius if _round(region, axes) else None,
             instance=(float(home[features[0]]), float(home[features[1]])),
             data=_some(points[np.isfinite(points).all(axis=1)]),
             cells=(labels[0], labels[1]),
@@ -186,6 +187,11 @@ class SliceDisplay:
         if len(self.data):
             key.append(lines.Line2D([], [], color=drawing.SOFT, marker="o", ms=4, ls="none", label="data"))
         return key
+
+
+def _round(region: GuaranteeRegion, axes: list[Axis]) -> bool:
+    """Whether a ball is one in these two features: only where distances are those of the features."""
+    return region.measure == "uniform" and not any(axis.unit > 0 for axis in axes)
 
 
 def _some(points: FloatArray) -> FloatArray:

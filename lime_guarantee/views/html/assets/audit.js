@@ -15,7 +15,7 @@ const COLUMNS = [
   { title: "verdict", key: (r) => audit.verdicts.indexOf(r.verdict) },
   { title: "explained", key: (r) => r.label ?? null, extra: true },
   { title: "reason", key: (r) => r.reason },
-  { title: "share of domain", key: (r) => r.volume ?? null, number: true, extra: true },
+  { title: "share", key: (r) => r.share ?? null, number: true, extra: true },
   { title: "coverage of data", key: (r) => r.coverage, number: true, extra: true },
   { title: "lowest reach", key: (r) => r.reach ?? null, number: true, extra: true },
 ];
@@ -38,7 +38,7 @@ function makeRow(record) {
     [make("span", { class: `verdict-name ${record.verdict}` }, record.verdict)],
     [record.label ?? ""],
     [record.reason],
-    [share(record.volume)],
+    [share(record.share)],
     [share(record.coverage)],
     record.reach === undefined ? [] : [share(record.reach), make("small", {}, nameOf(record, record.shortest))],
   ];

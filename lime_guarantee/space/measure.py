@@ -1,0 +1,315 @@
+"""Measures: what the shares are shares of.
+
+A certificate says that an explanation is faithful on at least 99 % of a region. The measure says of what:
+of the region's volume, every value alike (`Uniform`, the paper's); of rows whose features are drawn from the
+data, each on its own (`Marginal`); of rows like those of the data (`Joint`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lime_guarantee.errors import GuaranteeWarning, InvalidInputError
+from lime_guarantee.space.coordinate import Coordinate
+from lime_guarantee.space.cube import SMALLEST_WIDTH, Cube
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.observed import FEWEST_ROWS, Observed
+from lime_guarantee.space.tables import as_table
+from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.checks import check_open_share
+
+
+class Measure(ABC):
+    """What the shares are shares of. A measure of one's own gives a `name`, words for it, and a `Cube`.
+
+    Attributes
+    ----------
+    name : str
+        What it is called in results.
+    drawn : str
+        How a row is drawn, in words: "Draw each feature ...".
+    rows : str
+        What such rows are called, in a few words.
+    measured : str
+        What a share is a share of, in a few words.
+    needs_data : bool
+        Whether it makes no sense without data.
+    """
+
+    name: ClassVar[str]
+    drawn: ClassVar[str]
+    rows: ClassVar[str] = "rows drawn so"
+    measured: ClassVar[str] = "measure"
+    needs_data: ClassVar[bool] = False
+
+    @abstractmethod
+    def cube(self, domain: Domain, instance: FloatArray) -> Cube:
+        """The unit cube of a domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            It holds the instance.
+        instance : array of shape (D,)
+            As `Domain.encode` gives it.
+        """
+
+    def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:  # noqa: ARG002 - for others
+        """What is to be known about the measure here."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Uniform(Measure):
+    """All values alike: a share is a share of the volume, as in the paper.
+
+    Examples
+    --------
+    >>> domain = Domain.from_bounds([0], [10])
+    >>> Uniform().cube(domain, np.array([5.0])).decode(np.array([[0.1]]))
+    array([[1.]])
+    """
+
+    name: ClassVar[str] = "uniform"
+    drawn: ClassVar[str] = (
+        "Draw each feature uniformly within these limits, every value as likely as the other"
+    )
+    rows: ClassVar[str] = "the volume, every value alike"
+    measured: ClassVar[str] = "domain's volume"
+
+    def cube(self, domain: Domain, instance: FloatArray) -> Cube:
+        axes = zip(domain.axes, instance, strict=True)
+        return Cube(domain, tuple(axis.coordinate(float(home)) for axis, home in axes), instance)
+
+
+@dataclass(frozen=True)
+class Marginal(Measure):
+    """Each feature is drawn as it is distributed in the data, independently of the others.
+
+    Parameters
+    ----------
+    data : array or DataFrame, optional
+        By default what the domain was made from: the training data.
+
+    Examples
+    --------
+    >>> X = np.concatenate([np.zeros(300), np.linspace(1, 2, 100)])[:, np.newaxis]
+    >>> cube = Marginal(X).cube(Domain.from_data(X), np.array([1.5]))
+    >>> cube.decode(np.array([[0.1], [0.7], [1.0]])).ravel()
+    array([0., 0., 2.])
+    """
+
+    data: Any = field(default=None, repr=False, compare=False)
+
+    name: ClassVar[str] = "marginal"
+    drawn: ClassVar[str] = (
+        "Draw each feature independently from its own values in the data, within these limits"
+    )
+    rows: ClassVar[str] = "rows drawn feature by feature from the data"
+    measured: ClassVar[str] = "data, feature by feature"
+    needs_data: ClassVar[bool] = True
+
+    def cube(self, domain: Domain, instance: FloatArray) -> Cube:
+        return Cube(domain, _data_coordinates(self, self.data, domain, instance), instance)
+
+    def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
+        return _data_notes(_observed(self, self.data, domain), domain, instance)
+
+
+@dataclass(frozen=True)
+class Joint(Measure):
+    """A row of the data; each feature is redrawn from all its values, or moved a little, or stays.
+
+    Closer to the data than `Marginal`, but it promises nothing for questions that move one feature alone.
+
+    Parameters
+    ----------
+    data : array or DataFrame, optional
+        By default what the domain was made from: the training data.
+    mix : float in (0, 1)
+        The probability that a feature is redrawn, as in `Marginal`.
+    move : float in (0, 1)
+        How far the others are moved at most, as a share of the data; values that many rows have stay.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> cube = Joint(X).cube(Domain.from_data(X), X[0])
+    >>> cube.whole.sample(np.random.default_rng(0), 3).shape
+    (3, 2)
+    """
+
+    data: Any = field(default=None, repr=False, compare=False)
+    mix: float = 0.2
+    move: float = 0.05
+
+    name: ClassVar[str] = "joint"
+    drawn: ClassVar[str] = (
+        "Take a row like those of the data (one of them, some features redrawn, the others moved a little) "
+        "within these limits"
+    )
+    rows: ClassVar[str] = "rows like those of the data"
+    measured: ClassVar[str] = "rows like those of the data"
+    needs_data: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name in ("mix", "move"):
+            object.__setattr__(self, name, check_open_share(name, getattr(self, name)))
+
+    def cube(self, domain: Domain, instance: FloatArray) -> Cube:
+        coordinates = _data_coordinates(self, self.data, domain, instance)
+        observed = _observed(self, self.data, domain)
+        if len(observed.rows) == 0:
+            raise InvalidInputError(
+                "measure: 'joint' needs rows of data, and sparse data are remembered by column only. Use "
+                "measure='marginal', or Joint(X) with some dense rows."
+            )
+        values = domain.encode(observed.rows)
+        return JointCube(domain, coordinates, instance, values, self.mix, self.move)
+
+    def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
+        return _data_notes(_observed(self, self.data, domain), domain, instance)
+
+
+@dataclass(frozen=True, eq=False)
+class JointCube(Cube):
+    """A cube in which rows of data are mixed: given a row, each axis is drawn on its own.
+
+    So the share of a box, and draws in it, are exact: rows first, then axes.
+    """
+
+    rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    mix: float = 0.2
+    move: float = 0.05
+
+    def reordered(self, orders: Any) -> JointCube:
+        plain = super().reordered(orders)
+        return replace(self, coordinates=plain.coordinates)
+
+    @property
+    def counts_draws(self) -> BoolArray:
+        return np.ones(len(self), dtype=np.bool_)
+
+    @cached_property
+    def _parts(self) -> tuple[FloatArray, FloatArray]:
+        """Where each axis of each row may be moved to: two arrays of shape (n, D)."""
+        places = self.places(self.rows)
+        places = places[~np.isnan(places).any(axis=1)]
+        places = np.concatenate([places, self.instance[np.newaxis]])
+        low, high = self.atoms(places)
+        moved = low == high
+        low = np.where(moved, np.maximum(places - self.move, 0.0), low)
+        high = np.where(moved, np.minimum(places + self.move, 1.0), high)
+        return low, high
+
+    def _chances(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """For every row and axis, the chances of lying in a box: by redrawing, and by moving."""
+        low, high = self._parts
+        overlap = np.minimum(high, upper) - np.maximum(low, lower)
+        moved = (1.0 - self.mix) * np.maximum(overlap, 0.0) / (high - low)
+        return self.mix * (upper - lower), moved
+
+    def log_share(self, lower: FloatArray, upper: FloatArray) -> float:
+        redrawn, moved = self._chances(lower, upper)
+        logs = np.log(np.maximum(redrawn + moved, SMALLEST_WIDTH)).sum(axis=1)
+        return float(np.logaddexp.reduce(logs) - np.log(logs.size))
+
+    def sample(
+        self, rng: np.random.Generator, count: int, lower: FloatArray, upper: FloatArray
+    ) -> FloatArray:
+        redrawn, moved = self._chances(lower, upper)
+        both = np.maximum(redrawn + moved, SMALLEST_WIDTH)
+        logs = np.log(both).sum(axis=1)
+        weights = np.exp(logs - logs.max())
+        rows = rng.choice(logs.size, count, p=weights / weights.sum())
+        low, high = self._parts
+        anew = rng.random((count, lower.size)) * both[rows] < redrawn
+        start = np.where(anew, lower, np.maximum(low[rows], lower))
+        end = np.where(anew, upper, np.minimum(high[rows], upper))
+        points = start + rng.random((count, lower.size)) * (end - start)
+        return self.within(np.clip(points, lower, upper), lower, upper)
+
+
+MEASURES: dict[str, type[Measure]] = {"marginal": Marginal, "joint": Joint, "uniform": Uniform}
+"""The measures that a user can name."""
+
+
+def chosen_measure(measure: str | Measure, domain: Domain, *, presence: bool = False) -> Measure:
+    """The measure that was asked for; "auto" is the data's where data are known.
+
+    Parameters
+    ----------
+    measure : str or Measure
+    domain : Domain
+    presence : bool
+        Whether the axes are parts of the instance, there or removed: of these there are no data.
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if measure == "auto":
+        return Uniform() if presence or domain.observed is None else Marginal()
+    if presence and MEASURES[measure].needs_data:
+        raise InvalidInputError(
+            f"measure: {measure!r} is about data, but the features here are parts of the instance, there or "
+            "removed. Leave measure= out."
+        )
+    return MEASURES[measure]()
+
+
+def _observed(measure: Measure, data: Any, domain: Domain) -> Observed:
+    if data is not None:
+        table = as_table(data, domain.names)
+        if table.values.shape[1] != len(domain):
+            raise InvalidInputError(
+                f"measure: the data of {measure.name!r} have {table.values.shape[1]} columns, the domain has "
+                f"{len(domain)} features."
+            )
+        if table.names is not None and set(table.names) != set(domain.names):
+            raise InvalidInputError(
+                f"measure: the columns of {measure.name!r}'s data are {table.names}, the features are "
+                f"{list(domain.names)}. Give data with the same columns."
+            )
+        return Observed.of(table.values)
+    if domain.observed is None:
+        raise InvalidInputError(
+            f"measure: {measure.name!r} needs data, and none are known. Pass training_data=, make the domain "
+            "with Domain.from_data, or use measure='uniform'."
+        )
+    return domain.observed
+
+
+def _data_coordinates(
+    measure: Measure, data: Any, domain: Domain, instance: FloatArray
+) -> tuple[Coordinate, ...]:
+    observed = _observed(measure, data, domain)
+    if observed.count < 2:
+        raise InvalidInputError(
+            f"measure: {measure.name!r} needs data, and there is {observed.count} row. One row has no "
+            "distribution; give more, or use measure='uniform' with bounds."
+        )
+    triples = zip(observed.columns, domain.axes, instance, strict=True)
+    return tuple(column.coordinate(axis, float(home)) for column, axis, home in triples)
+
+
+def _data_notes(observed: Observed, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
+    notes = []
+    if observed.count < FEWEST_ROWS:
+        notes.append(
+            f"The data have {observed.count} rows. With fewer than {FEWEST_ROWS}, many rows to come lie "
+            "outside what was seen, and fewer of them may be faithful than promised."
+        )
+        warnings.warn(notes[-1], GuaranteeWarning, stacklevel=2)
+    triples = zip(observed.columns, domain.axes, instance, strict=True)
+    unseen = [axis.name for column, axis, home in triples if not column.has(axis, float(home))]
+    if unseen:
+        notes.append(
+            f"The data have no value like the instance's in: {', '.join(unseen)}. It was given a small share "
+            "of its own."
+        )
+    return tuple(notes)
