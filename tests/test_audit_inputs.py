@@ -147,4 +147,7 @@ def test_rows_that_ended_in_an_error_are_tried_again(tmp_path):
     records[1] = {**records[1], "verdict": "error", "reason": "the disk was full", "region": None}
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *records)))
     assert run(checkpoint=path).to_json() == expected.to_json()
+    written = path.read_text()
+    assert len(written.splitlines()) == 5  # the head, three rows, and the one tried again
     assert run(checkpoint=path).to_json() == expected.to_json()
+    assert path.read_text() == written  # which is done by now
