@@ -219,6 +219,13 @@ class Adapter:
         return CapturedCall(model, copy.copy(instance))
 
     @classmethod
+    def mend(cls, explanation: Any) -> None:
+        """Put right what the library left wrong in an explanation of a wrapped explainer.
+
+        While installed, explanations stay as their library makes them.
+        """
+
+    @classmethod
     def notice(cls, explainer: Any, first: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG003
         """What to remember when an explainer is made, by the names of `CapturedCall`.
 

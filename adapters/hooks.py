@@ -121,6 +121,8 @@ class WrappedExplainer:
             noticed["data"] = self._data
         if self._predict_fn is not None:
             noticed["predict_fn"] = self._predict_fn
+        if is_instance(explanation, self._adapter.explanation_class):
+            self._adapter.mend(explanation)
         if _remember(self._adapter, explanation, self._explainer, args, kwargs, noticed):
             explanation.__class__ = guaranteed_class(type(explanation))
         return explanation

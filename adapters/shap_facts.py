@@ -161,10 +161,17 @@ def capture(explainer: Any, explanation: Any) -> CapturedCall:
     """What to remember when an explainer is called, also of the rows that were explained together."""
     facts = read_explainer(explainer)
     values = np.asarray(explanation.values)
-    if values.ndim == 3 and np.shape(explanation.base_values) == values.shape[2:]:
-        # SamplingExplainer gives one base value an output, of which slices of rows would take the wrong one.
-        explanation.base_values = np.tile(explanation.base_values, (len(values), 1))
     if explanation.data is not None and values.ndim in (2, 3):
         data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)
         facts = replace(facts, batch=(values, data))
     return CapturedCall(facts=facts)
+
+
+def mend(explanation: Any) -> None:
+    """Give every row its base values, where shap gives one an output, of which slices take the wrong one.
+
+    SamplingExplainer does so.
+    """
+    shape = np.shape(explanation.values)
+    if len(shape) == 3 and np.shape(explanation.base_values) == shape[2:]:
+        explanation.base_values = np.tile(explanation.base_values, (shape[0], 1))

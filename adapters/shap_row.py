@@ -57,6 +57,10 @@ class ShapRowAdapter(Adapter):
         return shap_facts.capture(explainer, explanation)
 
     @classmethod
+    def mend(cls, explanation: Any) -> None:
+        shap_facts.mend(explanation)
+
+    @classmethod
     def notice(cls, explainer: Any, first: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG003
         return {"estimator": arguments.get("model") if first is None else first}
 
@@ -336,7 +340,8 @@ def _row(explanation: Any, given: Any) -> Row:
     if values.shape[1] != base.size:
         raise InvalidInputError(
             f"explanation: its values have {values.shape[1]} outputs, its base values {base.size}. "
-            "Interaction values have no region; slice one row, explanation[0]."
+            "Interaction values have no region; slice one row, explanation[0]. Slices of what "
+            "SamplingExplainer explains lose their base values, unless it is wrapped: wrap(explainer)."
         )
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
         raise InvalidInputError(

@@ -33,9 +33,20 @@ def run(**changes):
     return audit(**{**asked, **changes})
 
 
-def explanations(**options):
+class Counting:
+    """The model, which counts how often it is asked."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, rows):
+        self.calls += 1
+        return MODEL.predict_proba(rows)
+
+
+def explanations(model=MODEL.predict_proba):
     explainer = wrap(lime(), training_data=X)
-    return [explainer.explain_instance(row, MODEL.predict_proba, num_samples=200, **options) for row in X[:2]]
+    return [explainer.explain_instance(row, model, num_samples=200) for row in X[:2]]
 
 
 # ------------------------------------------------------------------------------------------ at once
@@ -57,13 +68,17 @@ def explanations(**options):
     ],
 )
 def test_what_cannot_be_audited_raises_at_once(changes, said):
+    model = Counting()
     with pytest.raises(InvalidInputError, match=said):
-        run(**changes)
+        run(**{"predict_fn": model, **changes})
+    assert model.calls == 0
 
 
 def test_explanations_are_looked_at_before_any_is_audited():
     plain = lime().explain_instance(X[0], MODEL.predict_proba, num_samples=100)
-    remembered = explanations()
+    model = Counting()
+    remembered = explanations(model)
+    before = model.calls
     with pytest.raises(InvalidInputError, match=r"explanation 2: explainer: .*wrap\(explainer\)"):
         audit([*remembered, plain], **QUICK)
     with pytest.raises(InvalidInputError, match="explanation 0: predict_fn: the explanation does not keep"):
@@ -72,6 +87,9 @@ def test_explanations_are_looked_at_before_any_is_audited():
         audit(remembered, surrogate="profile", **QUICK)
     with pytest.raises(InvalidInputError, match=r"there is no adapter for builtins\.int"):
         audit([*remembered, 3], **QUICK)
+    with pytest.raises(InvalidInputError, match="n_job: this kind of explanation has no such option"):
+        audit(remembered, training_data=X, n_job=2, **QUICK)
+    assert model.calls == before
 
 
 def test_a_problem_takes_no_options_of_adapters():
@@ -129,4 +147,7 @@ def test_rows_that_ended_in_an_error_are_tried_again(tmp_path):
     records[1] = {**records[1], "verdict": "error", "reason": "the disk was full", "region": None}
     path.write_text("".join(json.dumps(line) + "\n" for line in (head, *records)))
     assert run(checkpoint=path).to_json() == expected.to_json()
+    written = path.read_text()
+    assert len(written.splitlines()) == 5  # the head, three rows, and the one tried again
     assert run(checkpoint=path).to_json() == expected.to_json()
+    assert path.read_text() == written  # which is done by now

@@ -22,6 +22,7 @@ from lime.submodular_pick import SubmodularPick
 from lime_guarantee.adapters.hooks import WrappedExplainer
 from reviews import TEXT, classifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 
 from lime_guarantee import (
     InvalidInputError,
@@ -31,6 +32,10 @@ from lime_guarantee import (
     uninstall,
     wrap,
 )
+
+with warnings.catch_warnings():  # of its own use of matplotlib
+    warnings.simplefilter("ignore")
+    import shap
 
 matplotlib.use("Agg")
 
@@ -512,6 +517,78 @@ def test_lime_refuses_the_same_while_installed():
     before = errors()
     with install():
         assert errors() == before
+
+
+THREE = LogisticRegression().fit(X, np.digitize(X[:, 0] - X[:, 1], [-0.5, 0.5]))
+SHAP = {
+    "tree": lambda: shap.TreeExplainer(FOREST, X[:20]),
+    "tree without background": lambda: shap.TreeExplainer(FOREST),
+    "linear": lambda: shap.LinearExplainer(THREE, X[:20]),
+    "kernel": lambda: shap.KernelExplainer(THREE.predict_proba, X[:20]),
+    "sampling": lambda: shap.SamplingExplainer(THREE.predict_proba, X[:20]),
+    "permutation": lambda: shap.PermutationExplainer(THREE.predict_proba, X[:20], seed=0),
+    "exact": lambda: shap.ExactExplainer(THREE.predict_proba, X[:20]),
+    "partition": lambda: shap.PartitionExplainer(THREE.predict_proba, shap.maskers.Partition(X[:20])),
+    "additive": lambda: shap.AdditiveExplainer(lambda rows: rows.sum(axis=1), X[:20]),
+    "any": lambda: shap.Explainer(THREE.predict_proba, X[:20], seed=0),
+}
+SHOWN = (
+    "values", "base_values", "data", "display_data", "instance_names", "feature_names", "output_names",
+    "output_indexes", "lower_bounds", "upper_bounds", "error_std", "main_effects", "hierarchical_values",
+    "clustering", "output_dims", "shape",
+)  # fmt: skip
+SLICES = {
+    "whole": lambda explanation: explanation,
+    "a row": lambda explanation: explanation[0],
+    "a row far down": lambda explanation: explanation[4],
+    "some rows": lambda explanation: explanation[1:3],
+    "features": lambda explanation: explanation[:, [0, 2]],
+    "an output": lambda explanation: explanation[..., 1],
+    "a copy": copy.copy,
+    "a deep copy": copy.deepcopy,
+    "a pickle": lambda explanation: pickle.loads(pickle.dumps(explanation)),
+    "absolute": lambda explanation: explanation.abs,
+    "mean": lambda explanation: explanation.mean(0),
+    "sum": lambda explanation: explanation + explanation,
+}
+
+
+def shap_shows(kind):
+    """All that shap shows of an explanation, and of what is made from it."""
+    np.random.seed(0)  # noqa: NPY002  (which shap uses)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        explanation = SHAP[kind]()(X[:6])
+    shown = {}
+    for name, made_from in SLICES.items():
+        try:
+            made = made_from(explanation)
+        except Exception as error:  # noqa: BLE001 - shap cannot slice all that it explains
+            shown[name] = repr(error)
+        else:
+            shown[name] = {field: np.asarray(getattr(made, field)).tolist() for field in SHOWN}
+    return shown
+
+
+@pytest.mark.parametrize("kind", SHAP)
+def test_shap_shows_the_same_while_installed(kind):
+    before = shap_shows(kind)
+    with install():
+        assert shap_shows(kind) == before
+
+
+def test_the_base_values_that_shap_forgets_are_those_of_wrapped_explainers_alone():
+    """SamplingExplainer gives one base value an output, and slices of rows take the wrong one."""
+    wrapped = wrap(SHAP["sampling"](), training_data=X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        explanation = wrapped(X[:6])
+        with install():
+            installed = SHAP["sampling"]()(X[:6])
+    assert explanation.base_values.shape == (6, 3)
+    assert explanation[4, :, 1].guarantee_region(surrogate="presence", **FEW).explained.label == 1
+    with pytest.raises(InvalidInputError, match=r"lose their base values.* wrap\(explainer\)"):
+        guarantee_region(installed[1], training_data=X, **FEW)
 
 
 def test_what_has_no_region_is_still_explained_while_installed_and_says_why_when_asked():

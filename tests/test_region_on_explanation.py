@@ -10,6 +10,7 @@ import pytest
 from lime.explanation import Explanation
 from lime.lime_image import ImageExplanation
 from lime.lime_tabular import LimeTabularExplainer
+from lime_guarantee.adapters import hooks
 from sklearn.linear_model import LinearRegression
 
 from lime_guarantee import Settings, guarantee_region, install, is_installed, uninstall, wrap
@@ -119,7 +120,10 @@ def test_a_notebook_shows_the_region(explanation, monkeypatch):
     assert region._repr_html_() in shown[0].data
 
 
-def test_an_explanation_of_a_wrapped_explainer_shows_it_once_while_installed():
+@pytest.mark.parametrize("first", [by_wrapping, by_installing])
+def test_an_explanation_of_a_wrapped_explainer_shows_it_once_while_installed(first, monkeypatch):
+    monkeypatch.setattr(hooks, "_subclasses", {})  # ours is made anew: before we are installed, or after
+    first()
     install()
     explanation = by_wrapping()
     region = ask(explanation)

@@ -15,7 +15,7 @@ from lime.explanation import DomainMapper, Explanation
 from lime.lime_image import ImageExplanation, LimeImageExplainer
 from lime.lime_tabular import LimeTabularExplainer
 from lime.lime_text import LimeTextExplainer
-from lime_guarantee.adapters import registry
+from lime_guarantee.adapters import hooks, registry
 from lime_guarantee.adapters.lime_image import LimeImageAdapter
 from lime_guarantee.adapters.lime_table import LimeTableAdapter
 from lime_guarantee.adapters.lime_text import LimeTextAdapter
@@ -340,6 +340,7 @@ def rules(tmp_path, monkeypatch):
     (tmp_path / "rules.py").write_text(RULES, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(registry, "_registered", [])
+    monkeypatch.setattr(hooks, "_subclasses", {})  # those of a module that another test imported
     yield importlib.import_module("rules")
     uninstall()
     del sys.modules["rules"]
@@ -376,6 +377,28 @@ def test_the_adapter_of_the_readme_works_through_all_four_doors(rules):
     report = audit(explainer=explainer, X=X[:2], predict_fn=bent, training_data=X, **QUICK)
     assert [record.region.explained.kind for record in report] == ["RuleAdapter", "RuleAdapter"]
     assert all(record.region for record in report)
+
+
+@pytest.mark.parametrize("door", ["wrap", "install"])
+def test_the_row_that_was_explained_is_remembered_as_it_was(rules, door):
+    class BareAdapter(Adapter):
+        explanation_class = "rules.Rule"
+        explainer_class, explain_method = "rules.RuleExplainer", "explain"
+
+        def read(self):
+            self.weights = self.explanation.weights
+
+        def surrogate(self, X):
+            return self.explanation.predict(X)
+
+    register(BareAdapter)
+    explainer = wrap(rules.RuleExplainer()) if door == "wrap" else rules.RuleExplainer()
+    row = X[0].copy()
+    with install():
+        explanation = explainer.explain(row, bent)
+        row += 1  # its owner's to change
+        region = explanation.guarantee_region(training_data=X, **QUICK)
+    assert region.instance == pytest.approx(X[0])
 
 
 # ------------------------------------------------------------------------------------ argument errors
