@@ -17,14 +17,14 @@ pytestmark = pytest.mark.compiled
 # A ball, so that every kernel is needed.
 PROBLEM = """
 import numpy as np
-from lime_guarantee import Domain, find_region
+from lime_guarantee import Divide, Domain, find_region
 from lime_guarantee.engine.kernels import max_box as kernels
 
-def solve():
+def solve(**options):
     def faithful(X):
         return (X**2).sum(axis=1) < 1
     domain = Domain.from_bounds([-2] * 3, [2] * 3)
-    return find_region(faithful, [0.1, 0.2, 0], domain, random_state=0).to_json()
+    return find_region(faithful, [0.1, 0.2, 0], domain, random_state=0, **options).to_json()
 """
 
 
@@ -104,8 +104,10 @@ def read_only(tmp_path):
 
 def test_nothing_can_be_written(read_only):
     code = """
+import sys
 from pathlib import Path
 import lime_guarantee, lime_guarantee.adapters, numba
+from numba.core.dispatcher import Dispatcher
 
 def refused(action):
     try:
@@ -118,7 +120,13 @@ print(engine)
 print(refused((engine / "new").touch))
 print(refused(lambda: Path.home().mkdir()))
 print(refused(lambda: numba.njit(cache=True)(kernels.hull.py_func)))
-print(solve())
+all_kernels = [
+    value
+    for name, module in list(sys.modules.items()) if name.startswith("lime_guarantee")
+    for value in vars(module).values() if isinstance(value, Dispatcher)
+]
+print(len(all_kernels) > 10, {kernel.stats.cache_path for kernel in all_kernels})
+print(solve(search=Divide(30, 10)))  # the kernels of one search: each is compiled in the same way
 print(kernels.max_box.stats.cache_path, len(kernels.max_box.signatures))
 """
     # Root writes where it likes, unless these capabilities are taken away.
@@ -132,8 +140,9 @@ print(kernels.max_box.stats.cache_path, len(kernels.max_box.signatures))
         PYTHONPATH=read_only,
         PYTHONDONTWRITEBYTECODE=1,
     )
-    engine, package, home, cache, region, compiled = finish(process)
+    engine, package, home, cache, places, region, compiled = finish(process)
     assert engine == str(read_only / "lime_guarantee" / "engine" / "kernels")
     assert (package, home, cache) == ("PermissionError", "PermissionError", "RuntimeError")
+    assert places == "True {None}"
     assert '"certified"' in region
     assert compiled == "None 1"
