@@ -16,6 +16,11 @@ for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
 sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
+# What tests import is no test. To look for examples there pytest would import it once more, by another name,
+# and fit all its models again.
+collect_ignore = [
+    file.name for file in Path(__file__).parent.glob("*.py") if not file.stem.startswith("test_")
+]
 
 LONGEST = [
     "test_guarantee",
