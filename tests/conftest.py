@@ -2,6 +2,7 @@
 
 import os
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,44 @@ for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
 sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
+# What tests import is no test. To look for examples there pytest would import it once more, by another name,
+# and fit all its models again.
+collect_ignore = [
+    file.name for file in Path(__file__).parent.glob("*.py") if not file.stem.startswith("test_")
+]
+
+LONGEST = [
+    "test_guarantee",
+    "test_jit",
+    "test_scaffolding",
+    "test_packaging",
+    "test_audit_workers",
+    "test_notebooks",
+    "test_paper",
+    "test_cli_audit",
+    "test_free_cells",
+    "test_audit_run",
+    "test_hooks",
+]
+"""Modules that take long. The second compiles in processes of its own: meanwhile one process, not two,
+compiles the kernels and keeps them on disk for all the others."""
+
+
+def longest_first(items, workers):
+    """Deal the longest modules out to the workers of xdist, so that each starts with some of them.
+
+    Every worker is given as many neighbouring items as any other, and takes from the end of another's when it
+    has none left. So short tests come last: no worker waits long for another's last one.
+    """
+    groups = {name: [item for item in items if item.path.stem == name] for name in LONGEST}
+    others = iter([item for item in items if item.path.stem not in groups])
+    ordered = []
+    for worker in range(workers):
+        share = [item for group in list(groups.values())[worker::workers] for item in group]
+        room = (len(items) - len(ordered)) // (workers - worker) - len(share)
+        ordered += share + list(islice(others, max(room, 0)))
+    return ordered + list(others)
+
 
 def pytest_collection_modifyitems(config, items):
     """Leave out what is too slow interpreted, and say so; `slow` runs only when asked for by name."""
@@ -27,6 +66,8 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+    if hasattr(config, "workerinput"):
+        items[:] = longest_first(items, config.workerinput["workercount"])
 
 
 @pytest.fixture

@@ -148,6 +148,14 @@ class Ridge(Fitted):
         return object.__repr__(self)
 
 
+@pytest.fixture(scope="module")
+def checkpoint_lines(tmp_path_factory):
+    """The lines of the checkpoint of a run that was not cut off."""
+    path = tmp_path_factory.mktemp("checkpoint") / "audit.jsonl"
+    run(checkpoint=path)
+    return path.read_bytes().splitlines(keepends=True)
+
+
 class TestCheckpoint:
     """A run that is cut off goes on from where it was."""
 
@@ -167,10 +175,10 @@ class TestCheckpoint:
 
     @pytest.mark.parametrize("kept", [0, 1, 5])
     @pytest.mark.parametrize("cut", [0, 1, 40])
-    def test_a_file_cut_off_anywhere_ends_with_the_same_report(self, serial, tmp_path, kept, cut):
-        path = tmp_path / "audit.jsonl"
-        run(checkpoint=path)
-        lines = path.read_bytes().splitlines(keepends=True)
+    def test_a_file_cut_off_anywhere_ends_with_the_same_report(
+        self, serial, checkpoint_lines, tmp_path, kept, cut
+    ):
+        path, lines = tmp_path / "audit.jsonl", checkpoint_lines
         path.write_bytes(b"".join(lines[: kept + 1]) + lines[kept + 1][:cut])
         assert run(checkpoint=path).to_json() == serial.to_json()
         assert len(path.read_bytes().splitlines()) == len(ROWS) + 1

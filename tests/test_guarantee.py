@@ -101,15 +101,19 @@ def test_divide_keeps_the_promise(name, certifier):
     )
 
 
+@SOME_OR_MANY
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
 @pytest.mark.parametrize("name", ["disc", "stripes", "cells"])
-def test_greedy_keeps_the_promise(name, certifier):
-    assert_promise_kept(certified_purities(PROBLEMS[name], certifier=certifier, search=Greedy(steps=12)))
+def test_greedy_keeps_the_promise(name, certifier, runs):
+    search = Greedy(steps=12)
+    assert_promise_kept(certified_purities(PROBLEMS[name], runs, certifier=certifier, search=search), runs)
 
 
+@SOME_OR_MANY
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
-def test_radial_keeps_the_promise(certifier):
-    assert_promise_kept(certified_purities(PROBLEMS["disc"], certifier=certifier, search=Radial(steps=25)))
+def test_radial_keeps_the_promise(certifier, runs):
+    search = Radial(steps=25)
+    assert_promise_kept(certified_purities(PROBLEMS["disc"], runs, certifier=certifier, search=search), runs)
 
 
 def test_a_certifier_that_reuses_the_points_of_the_search_is_caught(monkeypatch):

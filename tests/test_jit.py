@@ -16,15 +16,24 @@ pytestmark = pytest.mark.compiled
 
 # A ball, so that every kernel is needed.
 PROBLEM = """
+import sys
 import numpy as np
-from lime_guarantee import Domain, find_region
+from lime_guarantee import Divide, Domain, find_region
 from lime_guarantee.engine.kernels import max_box as kernels
+from numba.core.dispatcher import Dispatcher
 
-def solve():
+def all_kernels():
+    return [
+        value
+        for name, module in list(sys.modules.items()) if name.startswith("lime_guarantee")
+        for value in vars(module).values() if isinstance(value, Dispatcher)
+    ]
+
+def solve(**options):
     def faithful(X):
         return (X**2).sum(axis=1) < 1
     domain = Domain.from_bounds([-2] * 3, [2] * 3)
-    return find_region(faithful, [0.1, 0.2, 0], domain, random_state=0).to_json()
+    return find_region(faithful, [0.1, 0.2, 0], domain, random_state=0, **options).to_json()
 """
 
 
@@ -53,8 +62,16 @@ def finish(process):
     return stdout.splitlines()
 
 
-def test_two_processes_of_two_threads_compile_at_once(tmp_path):
-    code = """
+# The kernels of one search take a third of the time of all.
+@pytest.mark.parametrize(
+    ("options", "compiled"),
+    [
+        pytest.param("search=Divide(30, 10)", ["max_box.max_box"], id="one search"),
+        pytest.param("", ["max_box.max_box", "consistent_box.largest_box"], id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_two_processes_of_two_threads_compile_at_once(tmp_path, options, compiled):
+    code = f"""
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -62,18 +79,20 @@ barrier = Barrier(2)
 
 def solve_together(_):
     barrier.wait()
-    return solve()
+    return solve({options})
 
-print("ready", flush=True)
+print(len(all_kernels()) > 10, [k for k in all_kernels() if k.targetoptions.get("parallel")], flush=True)
 input()
 with ThreadPoolExecutor(2) as pool:
     print(*pool.map(solve_together, range(2)), sep="\\n")
 """
-    # A kernel with parallel=True would end the process here: this layer takes one caller at a time.
+    # This layer takes one caller at a time: a kernel with parallel=True would end the process.
     settings = {"NUMBA_CACHE_DIR": tmp_path, "NUMBA_THREADING_LAYER": "workqueue"}
     processes = [start(code, **settings) for _ in range(2)]
     for process in processes:
-        assert process.stdout.readline(), process.stderr.read()  # it is ready
+        ready = process.stdout.readline()
+        assert ready, process.stderr.read()
+        assert ready == "True []\n"  # not one of all the kernels is parallel
     assert not list(tmp_path.rglob("*.nbi"))
     for process in processes:
         process.stdin.write("go\n")
@@ -81,8 +100,8 @@ with ThreadPoolExecutor(2) as pool:
     first, *others = [line for process in processes for line in finish(process)]
     assert '"certified"' in first
     assert others == [first] * 3
-    assert list(tmp_path.rglob("max_box.max_box*.nbi"))
-    assert list(tmp_path.rglob("consistent_box.largest_box*.nbi"))
+    for kernel in compiled:
+        assert list(tmp_path.rglob(f"{kernel}*.nbi"))
 
 
 @pytest.fixture
@@ -118,7 +137,8 @@ print(engine)
 print(refused((engine / "new").touch))
 print(refused(lambda: Path.home().mkdir()))
 print(refused(lambda: numba.njit(cache=True)(kernels.hull.py_func)))
-print(solve())
+print(len(all_kernels()) > 10, {kernel.stats.cache_path for kernel in all_kernels()})
+print(solve(search=Divide(30, 10)))  # the kernels of one search: each is compiled in the same way
 print(kernels.max_box.stats.cache_path, len(kernels.max_box.signatures))
 """
     # Root writes where it likes, unless these capabilities are taken away.
@@ -132,8 +152,9 @@ print(kernels.max_box.stats.cache_path, len(kernels.max_box.signatures))
         PYTHONPATH=read_only,
         PYTHONDONTWRITEBYTECODE=1,
     )
-    engine, package, home, cache, region, compiled = finish(process)
+    engine, package, home, cache, places, region, compiled = finish(process)
     assert engine == str(read_only / "lime_guarantee" / "engine" / "kernels")
     assert (package, home, cache) == ("PermissionError", "PermissionError", "RuntimeError")
+    assert places == "True {None}"
     assert '"certified"' in region
     assert compiled == "None 1"
