@@ -64,7 +64,8 @@ def text():
 def shap():
     """Categories, whole numbers, and effects on grids."""
     case = shap_cases.CASES["xgboost colours"]
-    return case.explanation.guarantee_region(tolerance=0.3, random_state=0, **case.options, **QUICK)
+    given = {"tolerance": 0.3, "random_state": 0, "measure": "uniform", **case.options, **QUICK}
+    return case.explanation.guarantee_region(**given)
 
 
 def ball():

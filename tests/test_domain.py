@@ -1,4 +1,4 @@
-"""Domains and boxes: raw values to engine coordinates and back, and what is refused."""
+"""Domains and boxes: raw values to axis coordinates and back, and what is refused."""
 
 import numpy as np
 import pandas as pd

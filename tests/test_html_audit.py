@@ -9,6 +9,7 @@ from html_cases import HOSTILE, SCRIPT, region, report
 
 from lime_guarantee import AuditReport
 from lime_guarantee.auditing import AuditRecord
+from lime_guarantee.region.report import lower_text
 
 BIG = 1_000
 FEATURES = 30
@@ -134,7 +135,7 @@ def test_evidence_is_told_with_its_rows(pages, audited):
     told = opened(page, caught.index).inner_text()
     assert f"{finding.feature}: the model relies on it" in told
     assert f"{finding.failures} of {finding.draws:,} points drawn were not faithful" in told
-    assert f"at least {100 * finding.failing_lower_bound:.3g} % of the volume" in told
+    assert f"at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there" in told
     for place in filter(None, (finding.break_below, finding.break_above)):
         assert f"at {place:.4g}" in told
     value = finding.counterexamples[0][HOSTILE.index(finding.feature)]
@@ -251,6 +252,7 @@ def widened(record):
             instance=np.tile(region.instance, times),
             lower=np.tile(region.lower, times),
             upper=np.tile(region.upper, times),
+            reach=np.tile(region.reach, times),
             explained=dataclasses.replace(region.explained, weights=region.explained.weights * times),
         ),
     )

@@ -79,7 +79,7 @@ def check_and_tabulate(rows, **options):
             assert len(regions) == rows
             for region in regions:
                 assert region.status in STATUSES
-                for numbers in (region.lower, region.upper, region.reach, region.log10_volume):
+                for numbers in (region.lower, region.upper, region.reach, region.log10_share):
                     assert np.isfinite(numbers).all()
                 assert region.contains(region.instance[np.newaxis]).all()
                 assert bool(region) == (region.certificate is not None)

@@ -9,7 +9,7 @@ fails, and the rows are still there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +91,9 @@ def check_data(
 ) -> DataCheck | None:
     """Compare real rows with synthetic ones; None if there are no real rows to compare.
 
+    Looked at are the rows in the region and, if nothing is wrong with those or they are few, the rows nearest
+    to the instance: a region may leave out all rows that a model treats differently.
+
     Parameters
     ----------
     problem : Problem
@@ -112,21 +115,33 @@ def check_data(
     home = domain.encode(region.instance[np.newaxis])[0]
     coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
     inside = coordinates[region.contains(domain.decode(coordinates))] if region else coordinates[:0]
-    enough = len(inside) >= FEWEST_ROWS
-    if enough:
+    looks = [(False, coordinates[:NEAREST_ROWS], (domain.lower, domain.upper))]
+    if len(inside) >= FEWEST_ROWS:
         spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)
-        real, bounds = inside[spread], region.search_bounds
-    else:
-        real, bounds = coordinates[:NEAREST_ROWS], (domain.lower, domain.upper)
+        looks.insert(0, (True, inside[spread], region.search_bounds))
     oracle = Oracle(problem.faithful, domain, batch_rows=batch_rows)
-    fails = ~oracle.evaluate(real)
-    synthetic_fails = ~oracle.evaluate(_synthetic(real, coordinates.std(axis=0), domain, bounds, rng))
+    first: DataCheck | None = None
+    for within, real, bounds in looks:
+        synthetic = _synthetic(real, coordinates.std(axis=0), domain, bounds, rng)
+        check = _compared(oracle, domain, real, synthetic, error / len(looks), inside=within)
+        if check.off_manifold:
+            return check
+        first = first or check
+    assert first is not None
+    return replace(first, evaluations=oracle.evaluations)
+
+
+def _compared(
+    oracle: Oracle, domain: Domain, real: FloatArray, synthetic: FloatArray, error: float, *, inside: bool
+) -> DataCheck:
+    """Ask the model about real and synthetic rows, and compare how often they fail."""
+    fails, synthetic_fails = ~oracle.evaluate(real), ~oracle.evaluate(synthetic)
     lower = _lower(fails, error / 2)
     upper = 1.0 - _lower(~synthetic_fails, error / 2)
     shown = domain.decode(real[fails][:SHOWN_ROWS])
     return DataCheck(
         off_manifold=bool(lower > upper + MARGIN),
-        inside=enough,
+        inside=inside,
         real_rows=len(real),
         real_failures=int(fails.sum()),
         synthetic_rows=synthetic_fails.size,

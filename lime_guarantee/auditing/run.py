@@ -106,7 +106,8 @@ def audit(
     settings : Settings, optional
         What is asked of every region.
     **options
-        Single settings, by name (see `Settings`); and options of the adapter, such as ``surrogate=`` for
+        Single settings, by name (see `Settings`; the measure of an audit is "uniform" unless another is
+        named); and options of the adapter, such as ``surrogate=`` for
         shap.
 
     Returns
@@ -129,6 +130,8 @@ def audit(
     mine = {name: value for name, value in options.items() if name in SETTINGS}
     theirs = {name: value for name, value in options.items() if name not in SETTINGS}
     asked = settings_from(settings, {**mine, "random_state": random_state})
+    if asked.measure == "auto":  # the evidence against an explanation is sought all over its domain
+        asked = asked.but(measure="uniform")
     rules = Rules(claim_share, min_reach, min_coverage, error)
     given = {
         "predict_fn": predict_fn,

@@ -107,6 +107,7 @@ class _Job:
             confidence=options.confidence,
             search=options.search,
             effort=options.effort,
+            measure=options.measure,
             certifier=options.certifier,
             max_evaluations=options.max_evaluations,
             batch_rows=options.batch_rows,

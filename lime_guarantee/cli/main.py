@@ -12,6 +12,7 @@ from lime_guarantee.cli.demo import run_demo
 from lime_guarantee.engine.search.catalogue import SEARCHES
 from lime_guarantee.errors import GuaranteeError
 from lime_guarantee.settings import Settings
+from lime_guarantee.space.measure import MEASURES
 from lime_guarantee.version import __version__
 
 
@@ -88,6 +89,12 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confidence", type=float, default=default.confidence)
     parser.add_argument("--search", choices=sorted(SEARCHES), default=default.searcher.name)
     parser.add_argument("--effort", choices=("low", "normal", "high"), help="of the balanced search")
+    parser.add_argument(
+        "--measure",
+        choices=("auto", *MEASURES),
+        default=default.measure,
+        help="what shares are shares of: auto is the data for a region, the volume for an audit",
+    )
     parser.add_argument("--certifier", choices=("anytime", "zero-failure"), default=default.certifier)
     parser.add_argument(
         "--max-evaluations", type=int, metavar="ROWS", help="rows of the model never to be passed"

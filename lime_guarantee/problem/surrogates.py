@@ -23,7 +23,7 @@ Formula = dict[str, Any]
 """A surrogate in plain types, for a page to evaluate: ``link(intercept + sum of terms)``.
 
 ``intercept`` has a number for each of K outputs, ``link`` is "identity" or "logistic". Each of ``terms``
-looks at one ``feature``, in engine coordinates, and is of a ``kind``:
+looks at one ``feature``, in axis coordinates, and is of a ``kind``:
 
 ===== ================================================================================================
 step  ``weights`` where the feature lies in ``(above, upto]``, else 0; None is infinity

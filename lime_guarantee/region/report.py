@@ -157,6 +157,8 @@ def _drawn(region: GuaranteeRegion) -> str:
 
 
 def _size(region: GuaranteeRegion) -> str:
+    if in_presence(region):
+        return f"Size: {share_text(region.share)} of all combinations."
     size = f"Size: {share_text(region.share)} of the {measure_of(region).measured}"
     size += "" if region.log10_volume is None else f", 10^{region.log10_volume:.2f} in all"
     if region.covered is not None:

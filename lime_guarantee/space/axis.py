@@ -1,6 +1,6 @@
 """Axes: one class a kind of feature, which knows its values, their texts and their cells.
 
-The engine sees intervals on axes and nothing else. A raw value becomes an engine coordinate like so:
+A raw value becomes an axis coordinate like so (the engine sees places between 0 and 1, see `Coordinate`):
 
 =========== ==================================================================================
 continuous  the value itself

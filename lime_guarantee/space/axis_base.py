@@ -34,7 +34,7 @@ class Extent:
 
 @dataclass(frozen=True)
 class Axis(ABC):
-    """One feature: its name and, in engine coordinates, its range.
+    """One feature: its name and, in axis coordinates, its range.
 
     Every kind of feature is a class of its own. A few facts of the class decide how an axis is searched and
     drawn; its methods say the rest.
@@ -92,10 +92,10 @@ class Axis(ABC):
 
     @abstractmethod
     def encode(self, column: AnyArray) -> FloatArray:
-        """Engine coordinates of a column of raw values; NaN where a value does not exist on the axis."""
+        """Axis coordinates of a column of raw values; NaN where a value does not exist on the axis."""
 
     def decode(self, coordinates: FloatArray) -> AnyArray:
-        """Raw values of a column of engine coordinates."""
+        """Raw values of a column of axis coordinates."""
         return coordinates
 
     @abstractmethod

@@ -141,6 +141,15 @@ class Cube:
         """Points of rows of raw values; NaN where the measure has nothing."""
         return self.places(self.domain.encode(X))
 
+    @cached_property
+    def data_points(self) -> FloatArray:
+        """The rows of data that are remembered, as points; those that lie outside are left out."""
+        observed = self.domain.observed
+        if observed is None or len(observed.rows) == 0:
+            return np.empty((0, len(self)))
+        points = self.encode(observed.rows)
+        return points[~np.isnan(points).any(axis=1)]
+
     def atoms(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Both ends of the atoms around points; the place itself where there is none."""
         low, high = points.copy(), points.copy()

@@ -144,12 +144,12 @@ class Domain:
 
     @cached_property
     def lower(self) -> FloatArray:
-        """The lowest engine coordinate of every axis."""
+        """The lowest axis coordinate of every axis."""
         return frozen([axis.low for axis in self.axes])
 
     @cached_property
     def upper(self) -> FloatArray:
-        """The highest engine coordinate of every axis."""
+        """The highest axis coordinate of every axis."""
         return frozen([axis.high for axis in self.axes])
 
     @cached_property
@@ -180,7 +180,7 @@ class Domain:
         return replace(self, observed=None)
 
     def encode(self, X: Any) -> FloatArray:
-        """Engine coordinates of rows of raw values; NaN where a value does not exist on its axis."""
+        """Axis coordinates of rows of raw values; NaN where a value does not exist on its axis."""
         table = as_table(X, self.names)
         self._check_width(table.values.shape[1], "X")
         return np.column_stack([axis.encode(table.values[:, i]) for i, axis in enumerate(self.axes)]).astype(
@@ -188,7 +188,7 @@ class Domain:
         )
 
     def decode(self, coordinates: FloatArray) -> AnyArray:
-        """Rows of raw values at engine coordinates; always a fresh array."""
+        """Rows of raw values at axis coordinates; always a fresh array."""
         if all(axis.values_are_coordinates for axis in self.axes):
             return np.array(coordinates, dtype=np.float64)
         rows = np.empty(coordinates.shape, dtype=np.float64 if self.numeric else object)

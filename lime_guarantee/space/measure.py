@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 import numpy as np
 
@@ -40,6 +41,18 @@ class Measure(ABC):
         What a share is a share of, in a few words.
     needs_data : bool
         Whether it makes no sense without data.
+
+    Examples
+    --------
+    >>> from lime_guarantee.space.coordinate import Curve
+    >>> class MostlySmall(Measure):
+    ...     name, drawn = "mostly small", "Draw small values nine times as often as large ones"
+    ...     def cube(self, domain, instance):
+    ...         curve = Curve(np.array([0, 0.9, 1.0]), np.array([0.0, 0.5, 1.0]))
+    ...         return Cube(domain, (curve,), instance)
+    >>> cube = MostlySmall().cube(Domain.from_bounds([0], [1]), np.array([0.2]))
+    >>> bool(np.mean(cube.decode(cube.whole.sample(np.random.default_rng(0), 1_000)) < 0.5) > 0.85)
+    True
     """
 
     name: ClassVar[str]
@@ -297,6 +310,9 @@ def _data_coordinates(
     return tuple(column.coordinate(axis, float(home)) for column, axis, home in triples)
 
 
+_WARNED: WeakSet[Observed] = WeakSet()
+
+
 def _data_notes(observed: Observed, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
     notes = []
     if observed.count < FEWEST_ROWS:
@@ -304,7 +320,9 @@ def _data_notes(observed: Observed, domain: Domain, instance: FloatArray) -> tup
             f"The data have {observed.count} rows. With fewer than {FEWEST_ROWS}, many rows to come lie "
             "outside what was seen, and fewer of them may be faithful than promised."
         )
-        warnings.warn(notes[-1], GuaranteeWarning, stacklevel=2)
+        if observed not in _WARNED:  # once for these data; the note is in every region
+            _WARNED.add(observed)
+            warnings.warn(notes[-1], GuaranteeWarning, stacklevel=2)
     triples = zip(observed.columns, domain.axes, instance, strict=True)
     unseen = [axis.name for column, axis, home in triples if not column.has(axis, float(home))]
     if unseen:

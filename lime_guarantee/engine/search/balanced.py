@@ -29,6 +29,7 @@ from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.consistent_box import ConsistentBox
+from lime_guarantee.engine.search.coverage import CoveragePolish
 from lime_guarantee.engine.search.face_balancing import (
     CONTEXT_DRAWS,
     SCALE_DRAWS,
@@ -116,7 +117,7 @@ class Balanced:
     Parameters
     ----------
     effort : {"low", "normal", "high"}
-        More draws make a larger box.
+        More draws make a larger box. With "high", its sides are moved at last to cover more of the data.
 
     Examples
     --------
@@ -138,6 +139,11 @@ class Balanced:
 
     def propose(self, task: Task) -> Proposals:
         """Propose boxes until one is accepted, or the search has nothing more to offer."""
+        best = yield from _largest_accepted(self._propose(task))
+        if self.effort == "high" and best is not None:
+            yield from CoveragePolish(task, best).propose()
+
+    def _propose(self, task: Task) -> Proposals:
         if task.free_axes.size == 0:
             yield task.domain
             return
@@ -149,6 +155,23 @@ class Balanced:
             yield from run.propose()
         except _OutOfBudget:
             yield from run.propose_at_once()
+
+
+def _largest_accepted(proposals: Proposals) -> Generator[Proposal, Attempt, Attempt | None]:
+    """Pass proposals on; returns the attempt in which the largest box was accepted, if any was."""
+    best: Attempt | None = None
+    proposal = next(proposals, None)
+    while proposal is not None:
+        attempt = yield proposal
+        if attempt.shape is not None and (
+            best is None or best.shape is None or attempt.shape.log_share > best.shape.log_share
+        ):
+            best = attempt
+        try:
+            proposal = proposals.send(attempt)
+        except StopIteration:
+            break
+    return best
 
 
 class _OutOfBudget(Exception):  # noqa: N818 - not an error: the search ends and proposes what it has

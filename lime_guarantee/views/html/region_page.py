@@ -51,7 +51,7 @@ def region_page(region: GuaranteeRegion) -> str:
 
 
 def _feature(region: GuaranteeRegion, row: FeatureRow) -> dict[str, Any]:
-    """A feature, in engine coordinates: what its control and the test of the bounds need."""
+    """A feature, in axis coordinates: what its control and the test of the bounds need."""
     axis, i = row.axis, row.position
     return {
         "position": i,

@@ -1,0 +1,149 @@
+"""The last step of a search with much effort: move single sides of an accepted box to cover more of the data.
+
+A box is as large as its measure allows, but rows of data lie where features go together, and not where a
+measure of single features has its mass. So some sides are better moved a little further than others. Every
+move is tried on fresh draws in the slice that it adds; trades on old draws lose coverage.
+
+Nothing here is part of the guarantee: every rule is a heuristic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.search.base import Proposals, Task
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import BoolArray, FloatArray
+
+FEWEST_ROWS = 50
+"""With fewer rows of data nothing is moved for their sake."""
+
+PARTS = (1.0, 0.5, 0.25)
+"""How many of the rows that one side alone keeps out a move lets in, as shares: the most first."""
+
+LEAST_GAIN = 0.01
+"""The least growth of the coverage, as a share of it, for which a side is moved."""
+
+SLICE_DRAWS = 0.6
+"""Draws in a slice, times 1 / (1 - purity)."""
+
+MOST_FAILING = 0.6
+"""The largest failing share of the box, as a fraction of the allowed one."""
+
+MOST_MOVES = 3
+"""The most tries, times the number of sides."""
+
+CHECK_DRAWS = 3.0
+"""Draws in the whole box before it is proposed, times 1 / (1 - purity)."""
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A side moved out: the box that it makes, the slice that it adds, and the rows that it lets in."""
+
+    box: Box
+    added: Box
+    rows: int
+
+
+class CoveragePolish:
+    """Moves the sides of a box that was accepted, so that it covers more rows of the data.
+
+    Parameters
+    ----------
+    task : Task
+    accepted : Attempt
+    """
+
+    def __init__(self, task: Task, accepted: Attempt) -> None:
+        assert isinstance(accepted.shape, Box)
+        assert accepted.certificate is not None
+        self.task, self.box = task, accepted.shape
+        self.allowed = 1.0 - task.purity
+        self.rows = task.cube.data_points
+        certificate = accepted.certificate
+        self.failing = (certificate.failures + 0.5) / (certificate.draws + 1)
+        self.slice_draws = int(SLICE_DRAWS / self.allowed)
+
+    def propose(self) -> Proposals:
+        """Propose the box with its sides moved, if any was."""
+        if len(self.rows) < FEWEST_ROWS or self.box.holds(self.task.domain):
+            return
+        start = self.box
+        tries = MOST_MOVES * 2 * len(self.task.cube)
+        refused: set[tuple[int, float]] = set()
+        while tries > 0:
+            move = self._best_move(refused)
+            if move is None or not self._affords(self.slice_draws):
+                break
+            tries -= 1
+            if not self._take(move[1]):
+                refused.add(move[0])
+        if self.box is start or not self._holds():
+            return
+        self.task.report("settling", self.box)
+        yield self.box
+
+    def _best_move(self, refused: set[tuple[int, float]]) -> tuple[tuple[int, float], _Move] | None:
+        """The move that lets most rows in, of those not refused yet."""
+        above, below = self.rows <= self.box.upper, self.rows >= self.box.lower
+        missed = (~(above & below)).sum(axis=1)
+        least = max(1.0, LEAST_GAIN * float(np.sum(missed == 0)))
+        best: tuple[tuple[int, float], _Move] | None = None
+        dims = len(self.task.cube)
+        for side in range(2 * dims):
+            axis = side % dims
+            out: BoolArray = (missed == 1) & ~(below if side < dims else above)[:, axis]
+            for part in PARTS:
+                if (side, part) in refused or out.sum() < least:
+                    continue
+                move = self._move(side, axis, self.rows[out, axis], part)
+                if move is not None and (best is None or move.rows > best[1].rows):
+                    best = (side, part), move
+        return best
+
+    def _move(self, side: int, axis: int, places: FloatArray, part: float) -> _Move | None:
+        """The move of one side that lets a part of the rows in."""
+        lower, upper = self.box.lower.copy(), self.box.upper.copy()
+        down = side < lower.size
+        if down:
+            lower[axis] = np.quantile(places, 1.0 - part, method="closest_observation")
+        else:
+            upper[axis] = np.quantile(places, part, method="closest_observation")
+        wider = self.task.cube.snapped(lower, upper)
+        added_lower, added_upper = wider.lower.copy(), wider.upper.copy()
+        if down:
+            added_upper[axis] = self.box.lower[axis]
+        else:
+            added_lower[axis] = self.box.upper[axis]
+        if not added_lower[axis] < added_upper[axis]:
+            return None
+        rows = int(np.sum((places >= wider.lower[axis]) & (places <= wider.upper[axis])))
+        return _Move(wider, Box(added_lower, added_upper, self.task.cube), rows)
+
+    def _take(self, move: _Move) -> bool:
+        """Move the side, if what it adds does not fail too often on fresh draws."""
+        points = move.added.sample(self.task.rng, self.slice_draws)
+        failed = int(np.sum(~self.task.oracle.evaluate(points)))
+        added = float(np.exp(move.added.log_share - move.box.log_share))
+        rate = (failed + 0.5) / (self.slice_draws + 1)
+        failing = (1.0 - added) * self.failing + added * rate
+        if failing > max(MOST_FAILING * self.allowed, self.failing):
+            return False
+        self.box, self.failing = move.box, failing
+        return True
+
+    def _holds(self) -> bool:
+        """Whether the box seems pure on fresh draws: choosing moves by their draws flatters them."""
+        count = int(CHECK_DRAWS / self.allowed)
+        if not self._affords(count):
+            return True
+        failed = np.sum(~self.task.oracle.evaluate(self.box.sample(self.task.rng, count)))
+        return bool(failed <= self.allowed * count)
+
+    def _affords(self, count: int) -> bool:
+        remaining = self.task.oracle.remaining
+        return remaining is None or remaining >= count + 2 * int(CHECK_DRAWS / self.allowed)
