@@ -240,13 +240,18 @@ def guaranteed_class(base: type) -> type:
     if base in _subclasses.values():
         return base
     name = _subclass_name(base)
-    if name not in _subclasses:
+    known = _subclasses.get(name)
+    if known is None or base not in known.__bases__:  # a module that was imported anew has a class anew
         members = {
             "__doc__": "An explanation that knows its region.",
             "__module__": __name__,
             **gained(base, lambda member: _late(base, member)),
         }
-        _subclasses.setdefault(name, type(base)(name, (base,), members))
+        made = type(base)(name, (base,), members)
+        if known is None:
+            _subclasses.setdefault(name, made)  # another thread may have been quicker
+        else:
+            _subclasses[name] = made
     return _subclasses[name]
 
 
@@ -262,8 +267,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _subclass_name(base: type) -> str:
-    library = base.__module__.partition(".")[0]
-    return f"Guaranteed{library.strip('_').capitalize()}{base.__name__}"
+    place = "".join(part.strip("_").capitalize() for part in base.__module__.split("."))
+    return f"Guaranteed{place}{base.__name__}"
 
 
 def _might_be(adapter: type[Adapter], name: str) -> bool:

@@ -56,6 +56,11 @@ def explanations(model=MODEL.predict_proba):
     ("changes", "said"),
     [
         ({"n_job": 2}, "n_job: this kind of explanation has no such option"),
+        ({"n_jobs": 0}, "n_jobs: at least one worker"),
+        ({"agreement": "best"}, "agreement: one of"),
+        ({"tolerance": -1.0}, "tolerance: a positive number"),
+        ({"max_evaluations": 5}, "max_evaluations: at least"),
+        ({"measure": "volume"}, "measure: one of"),
         ({"hide_color": 0}, "hide_color: this kind of explanation has no such option"),
         ({"predict_fn": None}, r"predict_fn: .*pass predict_fn="),
         ({"certifier": "best"}, "certifier: one of"),

@@ -19,7 +19,7 @@ from lime.lime_image import ImageExplanation, LimeImageExplainer
 from lime.lime_tabular import LimeTabularExplainer, RecurrentTabularExplainer
 from lime.lime_text import LimeTextExplainer
 from lime.submodular_pick import SubmodularPick
-from lime_guarantee.adapters.hooks import WrappedExplainer
+from lime_guarantee.adapters.hooks import WrappedExplainer, guaranteed_class
 from reviews import TEXT, classifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -300,6 +300,17 @@ def test_a_deep_copy_still_knows_its_model(kind):
         assert again.guarantee_region(**FEW) == explanation.guarantee_region(**FEW)
 
 
+def test_classes_of_one_name_have_subclasses_of_their_own():
+    """In two modules of one library, and in a module that was imported anew."""
+    first, second, again = (
+        type("Rule", (), {"__module__": module}) for module in ("twin.a", "twin.b", "twin.a")
+    )
+    made = [guaranteed_class(base) for base in (first, second)]
+    assert [each.__bases__ for each in made] == [(first,), (second,)]
+    assert guaranteed_class(first) is made[0]
+    assert guaranteed_class(again).__bases__ == (again,)
+
+
 def test_a_pickled_explanation_of_a_wrapped_explainer_opens_in_another_process(tmp_path):
     file = tmp_path / "explanation.pickle"
     file.write_bytes(pickle.dumps(explain("text", attached=True)))
@@ -313,7 +324,7 @@ except ValueError as error:
     print(json.dumps([type(explanation).__name__, str(error), explanation.as_list()]))
 """
     name, error, listed = run(code)
-    assert name == "GuaranteedLimeExplanation"
+    assert name == "GuaranteedLimeExplanationExplanation"
     assert "Pass predict_fn=" in error
     assert [tuple(pair) for pair in listed] == explain("text").as_list()
 

@@ -168,6 +168,19 @@ def test_a_region_with_its_problem_needs_no_model():
     assert found.faithful == found.rows == 400
 
 
+def test_training_rows_are_recognised():
+    """Of 3,000 rows a thousand are remembered; they are recognised all the same, unless told otherwise."""
+    rng = np.random.default_rng(0)
+    train, held_out = rng.normal(size=(3_000, 2)), rng.normal(size=(500, 2))
+    problem = Problem(lambda X: X[:, 0], lambda X: X[:, 0], SameValue(0.1), train[0], Domain.from_data(train))
+    region = find_region(problem, random_state=0)
+    assert not region.on_rows(train).fresh
+    assert not region.on_rows(np.concatenate([train[:600], held_out])).fresh
+    assert region.on_rows(held_out).fresh
+    assert region.on_rows(np.concatenate([train[:100], held_out])).fresh
+    assert region.on_rows(train, fresh=True).fresh
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -23,10 +23,13 @@ from lime_guarantee.auditing.fingerprint import (
 from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.workers import Work, work_done
+from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.agreement import AgreementName, check_tolerance
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
 from lime_guarantee.space.tables import as_table, is_frame, plain
+from lime_guarantee.support.checks import check_choice
 from lime_guarantee.support.progress import counting
 from lime_guarantee.version import __version__
 
@@ -133,6 +136,7 @@ def audit(
     if asked.measure == "auto":  # the evidence against an explanation is sought all over its domain
         asked = asked.but(measure="uniform")
     rules = Rules(claim_share, min_reach, min_coverage, error)
+    _check_values(asked, agreement, tolerance, n_jobs)
     given = {
         "predict_fn": predict_fn,
         "bounds": bounds,
@@ -204,6 +208,18 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
     if explainer is None:
         raise InvalidInputError("explainer: it is needed to explain the rows of X=.")
     return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
+
+
+def _check_values(settings: Settings, agreement: str, tolerance: float | None, n_jobs: int | None) -> None:
+    """Raise at once what would otherwise be the error of every row: values that cannot be used."""
+    check_choice("agreement", agreement, ["auto", *get_args(AgreementName)])
+    if tolerance is not None:
+        check_tolerance(tolerance)
+    if n_jobs == 0:
+        raise InvalidInputError("n_jobs: at least one worker is required, or None; got 0.")
+    check_limit_allows_certificate(
+        settings.max_evaluations, settings.purity, settings.confidence, settings.certifier
+    )
 
 
 def _check_explanations(

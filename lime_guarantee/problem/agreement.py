@@ -39,7 +39,7 @@ class SameClass:
     tolerance: float
 
     def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
+        check_tolerance(self.tolerance)
 
     def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
         if model.ndim == 1:
@@ -64,7 +64,7 @@ class SameValue:
     tolerance: float
 
     def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
+        check_tolerance(self.tolerance)
 
     def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
         near = np.abs(model - surrogate) < self.tolerance
@@ -88,7 +88,7 @@ class SameChange:
     surrogate_at_instance: Any
 
     def __post_init__(self) -> None:
-        _check_tolerance(self.tolerance)
+        check_tolerance(self.tolerance)
 
     def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
         return SameValue(self.tolerance)(
@@ -96,6 +96,7 @@ class SameChange:
         )
 
 
-def _check_tolerance(tolerance: object) -> None:
+def check_tolerance(tolerance: object) -> None:
+    """Raise unless it is a positive number."""
     if not (isinstance(tolerance, numbers.Real) and 0 < float(tolerance) < np.inf):
         raise InvalidInputError(f"tolerance: a positive number is required; got {tolerance!r}.")

@@ -11,10 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from lime_guarantee.engine.certify.bounds import exact_lower_bound
-from lime_guarantee.support.arrays import BoolArray
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.observed import Observed
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 FEWEST_FOR_A_SHARE = 59
 """With fewer rows inside, a share would say more than they do: even 59 faithful ones show but 95 %."""
+
+SEEN_SHARE = 0.5
+"""From this share of training rows on, rows do not count as fresh."""
 
 MOST_NEEDED = 10_000_000
 """The most rows that are asked for."""
@@ -126,6 +132,18 @@ def count_rows(
         confidence=confidence,
         fresh=fresh,
     )
+
+
+def seen_before(coordinates: FloatArray, observed: Observed, domain: Domain) -> bool:
+    """Whether half of some rows, or more, seem to be rows of data that are remembered in part."""
+    if len(observed.rows) == 0:
+        return False
+    try:
+        known = {row.tobytes() for row in domain.encode(observed.rows)}
+    except InvalidInputError:  # their values are not of the kind that the explanation takes them for
+        return False
+    found = sum(row.tobytes() in known for row in coordinates)
+    return found * observed.count >= SEEN_SHARE * len(coordinates) * len(observed.rows)
 
 
 def _percent(share: float | None) -> str:

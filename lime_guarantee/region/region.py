@@ -26,7 +26,7 @@ from lime_guarantee.region.codec import (
     to_plain,
     to_text,
 )
-from lime_guarantee.region.on_rows import OnRows, count_rows
+from lime_guarantee.region.on_rows import OnRows, count_rows, seen_before
 from lime_guarantee.region.report import describe, extent_of
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
@@ -251,7 +251,7 @@ class GuaranteeRegion:
         *,
         faithful: Callable[[Any], Any] | Problem | None = None,
         confidence: float = 0.95,
-        fresh: bool = True,
+        fresh: bool | None = None,
     ) -> OnRows:
         """Ask the model about real rows: a second certificate, on rows as they come.
 
@@ -263,9 +263,10 @@ class GuaranteeRegion:
             As in `find_region`; needed where the region no longer has its problem.
         confidence : float in (0, 1)
             The probability with which each lower bound holds.
-        fresh : bool
-            Whether the rows neither fitted the model nor chose the region; False for training rows, of which
-            nothing but counts follows.
+        fresh : bool, optional
+            Whether the rows neither fitted the model nor chose the region; of those that did nothing but
+            counts follow. By default rows count as fresh, unless half of them or more seem to be rows of the
+            training data.
 
         Returns
         -------
@@ -292,7 +293,11 @@ class GuaranteeRegion:
         if inside.size == 0:
             raise InvalidInputError("X: at least one row is required.")
         ask = asked.faithful if isinstance(asked, Problem) else asked
-        coordinates = self.domain.encode(X)[inside]
+        coordinates = self.domain.encode(X)
+        if fresh is None:
+            observed = asked.domain.observed if isinstance(asked, Problem) else None
+            fresh = observed is None or not seen_before(coordinates, observed, self.domain)
+        coordinates = coordinates[inside]
         answers = Oracle(ask, self.domain).evaluate(coordinates) if len(coordinates) else inside[:0]
         return count_rows(inside, answers, purity=self.purity, confidence=confidence, fresh=fresh)
 

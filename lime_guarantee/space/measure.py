@@ -214,7 +214,8 @@ class JointCube(Cube):
         """Where each axis of each row may be moved to: two arrays of shape (n, D)."""
         places = self.places(self.rows)
         places = places[~np.isnan(places).any(axis=1)]
-        places = np.concatenate([places, self.instance[np.newaxis]])
+        if len(places) == 0:
+            places = self.instance[np.newaxis]
         low, high = self.atoms(places)
         moved = low == high
         low = np.where(moved, np.maximum(places - self.move, 0.0), low)

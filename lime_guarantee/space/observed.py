@@ -163,8 +163,9 @@ class Observed:
 def quantile_knots(values: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
     """Knots of the quantile function of rows, given their distinct values and how many rows have each.
 
-    A value that many rows have is an atom; so is one that stands alone between such. The others are joined
-    by a line through a few quantiles.
+    A value that many rows have is an atom; so is one that stands alone between such, and every value of a
+    column that has few values, each of them twice or more on average. The others are joined by a line through
+    a few quantiles.
 
     Examples
     --------
@@ -174,6 +175,8 @@ def quantile_knots(values: FloatArray, counts: IntArray) -> tuple[FloatArray, Fl
     rows = int(counts.sum())
     ends = np.concatenate([[0], np.cumsum(counts)])
     heavy = counts >= max(2.0, rows / KNOTS)
+    if values.size <= min(KNOTS, rows / 2):
+        heavy[:] = True
     places: list[FloatArray] = []
     knots: list[FloatArray] = []
     at = 0

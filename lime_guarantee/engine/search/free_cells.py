@@ -231,7 +231,7 @@ class FreeCells:
         self.aim = self.plan.aim * self.allowed
         self.every = np.arange(self.axes.size)
         # How often a draw leaves the instance's own cell.
-        self.chance = 1.0 - (task.home.width / self.reach.width)[self.axes]
+        self.chance = 1.0 - task.home.width[self.axes] / self.reach.width[self.axes]
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.model = FailureModel(self.axes.size, task.rng)
         self.flips = np.empty((0, self.axes.size), dtype=np.bool_)
