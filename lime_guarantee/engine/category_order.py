@@ -29,7 +29,7 @@ def order_categories(oracle: Oracle, cube: Cube, rng: np.random.Generator) -> Cu
     if axes.size == 0:
         return cube
     around = _surroundings(cube, rng)
-    middles = {int(i): _middles(cube, int(i)) for i in axes}
+    middles = {int(i): cube.coordinates[i].middles for i in axes}
     tried = sum(places.size for places in middles.values())
     if oracle.remaining is not None and tried * len(around) > oracle.remaining / 4:
         around = around[:1]
@@ -49,12 +49,6 @@ def order_categories(oracle: Oracle, cube: Cube, rng: np.random.Generator) -> Cu
         share[places == cube.instance[i]] = 2.0  # its own category comes first whatever happens
         orders[i] = np.argsort(-share, kind="stable").tolist()
     return cube.reordered(orders)
-
-
-def _middles(cube: Cube, axis: int) -> FloatArray:
-    """The middles of all atoms of an axis."""
-    edges: FloatArray = np.asarray(cube.coordinates[axis].edges)  # type: ignore[attr-defined]
-    return (edges[:-1] + edges[1:]) / 2
 
 
 def _own_first(cube: Cube, axis: int, places: FloatArray) -> list[int]:

@@ -59,6 +59,11 @@ class Coordinate(ABC):
         raise ValueError(f"its values have an order; got {list(order)}")
 
     @property
+    def middles(self) -> FloatArray:
+        """The middles of all atoms, where they may stand in any order."""
+        raise ValueError("its values have an order, or are not single ones")
+
+    @property
     def length(self) -> float:
         """How long the axis is, in the units in which distances are measured."""
         return 1.0
@@ -187,9 +192,12 @@ class Shares(Coordinate):
         return self.edges[number], self.edges[number + 1]
 
     def held(self, lower: float, upper: float) -> FloatArray:
-        middles = (self.edges[:-1] + self.edges[1:]) / 2
-        inside = self.values[(middles >= lower) & (middles <= upper)]
+        inside = self.values[(self.middles >= lower) & (self.middles <= upper)]
         return inside if self.reorderable else inside[[0, -1]]
+
+    @cached_property
+    def middles(self) -> FloatArray:
+        return frozen((self.edges[:-1] + self.edges[1:]) / 2)
 
     @property
     def cells(self) -> float:
