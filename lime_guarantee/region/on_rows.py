@@ -47,7 +47,7 @@ class OnRows:
     >>> round(seen.fidelity, 4), round(seen.fidelity_lower, 4), round(seen.coverage_lower, 4)
     (0.9927, 0.9813, 0.2253)
     >>> seen.rows_needed
-    362
+    361
     >>> few = OnRows(given=60, rows=20, faithful=20, purity=0.99, confidence=0.95, fresh=True)
     >>> few.rows_needed
     279

@@ -169,8 +169,8 @@ def quantile_knots(values: FloatArray, counts: IntArray) -> tuple[FloatArray, Fl
 
     Examples
     --------
-    >>> quantile_knots(np.array([0.0, 1.0, 2.0]), np.array([200, 1, 1]))
-    (array([0.        , 0.99009901, 0.99009901, 1.        ]), array([0., 0., 1., 2.]))
+    >>> quantile_knots(np.array([0.0, 1.0, 2.0, 3.0]), np.array([2, 1, 1, 1]))
+    (array([0. , 0.4, 0.4, 0.7, 1. ]), array([0., 0., 1., 2., 3.]))
     """
     rows = int(counts.sum())
     ends = np.concatenate([[0], np.cumsum(counts)])
