@@ -22,13 +22,19 @@ FEWEST_ROWS = 50
 """With fewer rows of data nothing is moved for their sake."""
 
 PARTS = (1.0, 0.5, 0.25)
-"""How many of the rows that one side alone keeps out a move lets in, as shares: the most first."""
+"""How many of the rows that a side keeps out a move lets in, as shares: the most first."""
+
+MOST_SIDES, OTHER_SIDE = 3, 0.25
+"""Rows that more sides keep out are not looked at; each side beside the one moved makes a row count less."""
 
 LEAST_GAIN = 0.01
 """The least growth of the coverage, as a share of it, for which a side is moved."""
 
 SLICE_DRAWS = 0.6
 """Draws in a slice, times 1 / (1 - purity)."""
+
+PRIOR_FAILURES = 0.1
+"""Failures added to those seen in a slice. Little, because they add up over many slices."""
 
 MOST_FAILING = 0.6
 """The largest failing share of the box, as a fraction of the allowed one."""
@@ -42,11 +48,11 @@ CHECK_DRAWS = 3.0
 
 @dataclass(frozen=True)
 class _Move:
-    """A side moved out: the box that it makes, the slice that it adds, and the rows that it lets in."""
+    """A side moved out: the box that it makes, the slice that it adds, and what the rows let in count for."""
 
     box: Box
     added: Box
-    rows: int
+    gain: float
 
 
 class CoveragePolish:
@@ -91,21 +97,24 @@ class CoveragePolish:
         """The move that lets most rows in, of those not refused yet."""
         above, below = self.rows <= self.box.upper, self.rows >= self.box.lower
         missed = (~(above & below)).sum(axis=1)
+        counts = OTHER_SIDE ** (missed - 1.0)
         least = max(1.0, LEAST_GAIN * float(np.sum(missed == 0)))
         best: tuple[tuple[int, float], _Move] | None = None
         dims = len(self.task.cube)
         for side in range(2 * dims):
             axis = side % dims
-            out: BoolArray = (missed == 1) & ~(below if side < dims else above)[:, axis]
+            out: BoolArray = (missed <= MOST_SIDES) & ~(below if side < dims else above)[:, axis]
             for part in PARTS:
-                if (side, part) in refused or out.sum() < least:
+                if (side, part) in refused or counts[out].sum() < least:
                     continue
-                move = self._move(side, axis, self.rows[out, axis], part)
-                if move is not None and (best is None or move.rows > best[1].rows):
+                move = self._move(side, axis, self.rows[out, axis], counts[out], part)
+                if move is not None and (best is None or move.gain > best[1].gain):
                     best = (side, part), move
         return best
 
-    def _move(self, side: int, axis: int, places: FloatArray, part: float) -> _Move | None:
+    def _move(
+        self, side: int, axis: int, places: FloatArray, counts: FloatArray, part: float
+    ) -> _Move | None:
         """The move of one side that lets a part of the rows in."""
         lower, upper = self.box.lower.copy(), self.box.upper.copy()
         down = side < lower.size
@@ -121,15 +130,15 @@ class CoveragePolish:
             added_lower[axis] = self.box.upper[axis]
         if not added_lower[axis] < added_upper[axis]:
             return None
-        rows = int(np.sum((places >= wider.lower[axis]) & (places <= wider.upper[axis])))
-        return _Move(wider, Box(added_lower, added_upper, self.task.cube), rows)
+        gain = float(counts[(places >= wider.lower[axis]) & (places <= wider.upper[axis])].sum())
+        return _Move(wider, Box(added_lower, added_upper, self.task.cube), gain)
 
     def _take(self, move: _Move) -> bool:
         """Move the side, if what it adds does not fail too often on fresh draws."""
         points = move.added.sample(self.task.rng, self.slice_draws)
         failed = int(np.sum(~self.task.oracle.evaluate(points)))
         added = float(np.exp(move.added.log_share - move.box.log_share))
-        rate = (failed + 0.5) / (self.slice_draws + 1)
+        rate = (failed + PRIOR_FAILURES) / (self.slice_draws + 1)
         failing = (1.0 - added) * self.failing + added * rate
         if failing > max(MOST_FAILING * self.allowed, self.failing):
             return False
