@@ -16,7 +16,8 @@ from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import Found, search_and_certify
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
-from lime_guarantee.region.region import GuaranteeRegion, Status, region_from
+from lime_guarantee.region.build import region_from
+from lime_guarantee.region.region import GuaranteeRegion, Status
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.measure import chosen_measure

@@ -206,6 +206,15 @@ def test_one_row_is_explained(folder, tmp_path, capsys, explainer):
     assert '"formula":{"link"' in page.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("named", "used"), [("auto", "marginal"), ("uniform", "uniform"), ("joint", "joint")]
+)
+def test_the_measure_of_a_row_can_be_named(folder, capsys, named, used):
+    main([*arguments(folder, "explain", row=2, json=True, measure=named), *QUICK[:-1]])
+    region = json.loads(capsys.readouterr().out)
+    assert (region["measure"], region["settings"]["measure"]) == (used, named)
+
+
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_audit_killed_at_any_moment_resumes_to_the_same_report(folder, reference, tmp_path, seed):
     """kill -9 at random moments (two here, ten in the slow run), then once to the end."""

@@ -93,12 +93,12 @@ def test_a_certifier_that_spends_too_much_is_caught_in_fewer_runs(hopes, monkeyp
         assert_promise_kept(purities, FEWER)
 
 
+@SOME_OR_MANY
 @pytest.mark.parametrize("certifier", ["anytime", "zero-failure"])
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_divide_keeps_the_promise(name, certifier):
-    assert_promise_kept(
-        certified_purities(PROBLEMS[name], certifier=certifier, search=Divide(positives=30, nodes=10))
-    )
+def test_divide_keeps_the_promise(name, certifier, runs):
+    search = Divide(positives=30, nodes=10)
+    assert_promise_kept(certified_purities(PROBLEMS[name], runs, certifier=certifier, search=search), runs)
 
 
 @SOME_OR_MANY

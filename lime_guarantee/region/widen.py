@@ -12,7 +12,8 @@ from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import bounding_box
-from lime_guarantee.region.region import GuaranteeRegion, raw_bounds, sizes
+from lime_guarantee.region.build import raw_bounds, sizes
+from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.space.box import Box
 
 
