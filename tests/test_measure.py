@@ -21,7 +21,7 @@ from lime_guarantee import (
 )
 from lime_guarantee.space.coordinate import Cells, Curve, Length, Shares, coordinate_from_dict
 from lime_guarantee.space.cube import Cube
-from lime_guarantee.space.observed import Column
+from lime_guarantee.space.observed import Column, Observed
 
 
 def everywhere(X):
@@ -212,6 +212,30 @@ def test_columns_are_summed_up_in_few_numbers():
     column = Column.of(np.random.default_rng(0).normal(size=50_000))
     assert column.values is None
     assert len(column.knots) <= 70
+
+
+def test_of_wide_data_few_rows_are_kept():
+    assert Domain.from_data(np.random.default_rng(0).normal(size=(150, 9_000))).observed.rows.shape == (
+        111,
+        9_000,
+    )
+    assert Domain.from_data(np.random.default_rng(0).normal(size=(1_500, 3))).observed.rows.shape == (
+        1_000,
+        3,
+    )
+
+
+def test_data_of_a_measure_are_read_once(monkeypatch):
+    read = []
+    honest = Observed.of.__func__
+    monkeypatch.setattr(
+        Observed, "of", classmethod(lambda cls, values: read.append(1) or honest(cls, values))
+    )
+    measure = Marginal(numbers()[:, :2])
+    for seed in range(3):
+        on_a_plane = Domain.from_bounds([-9, 0], [9, 99])
+        find_region(everywhere, [0.0, 1.0], on_a_plane, measure=measure, random_state=seed)
+    assert len(read) == 1
 
 
 def test_coordinates_round_trip_through_plain_types():

@@ -289,7 +289,10 @@ def _observed(measure: Measure, data: Any, domain: Domain) -> Observed:
                 f"measure: the columns of {measure.name!r}'s data are {table.names}, the features are "
                 f"{list(domain.names)}. Give data with the same columns."
             )
-        return Observed.of(table.values)
+        read: dict[tuple[str, ...], Observed] = measure.__dict__.setdefault("_read", {})
+        if domain.names not in read:  # data are read once, whatever the number of regions
+            read[domain.names] = Observed.of(table.values)
+        return read[domain.names]
     if domain.observed is None:
         raise InvalidInputError(
             f"measure: {measure.name!r} needs data, and none are known. Pass training_data=, make the domain "

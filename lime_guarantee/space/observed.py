@@ -21,8 +21,9 @@ FEW_VALUES = 256
 MOST_ROWS = 100_000
 """The most rows that columns are read from; of more, so many are taken at random."""
 
-ROWS_KEPT = 1_000
-"""The most rows that are remembered, for the joint measure and for what a region covers."""
+ROWS_KEPT, CELLS_KEPT, FEWEST_KEPT = 1_000, 1_000_000, 100
+"""The most rows that are remembered, for the joint measure and for what a region covers: so many rows, and so
+many cells of them; of very wide data still so many rows."""
 
 FEWEST_ROWS = 200
 """With fewer rows, much of what is to come lies outside what was seen: that is said."""
@@ -148,7 +149,8 @@ class Observed:
         if count > MOST_ROWS:
             values = values[np.sort(rng.choice(count, MOST_ROWS, replace=False))]
         columns = tuple(Column.of(values[:, i]) for i in range(values.shape[1]))
-        kept = np.sort(rng.choice(len(values), min(len(values), ROWS_KEPT), replace=False))
+        most = min(ROWS_KEPT, max(FEWEST_KEPT, CELLS_KEPT // values.shape[1]))
+        kept = np.sort(rng.choice(len(values), min(len(values), most), replace=False))
         return cls(columns, values[kept].copy(), count)
 
     def only(self, columns: Sequence[int]) -> Observed:
