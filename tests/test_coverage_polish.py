@@ -101,6 +101,19 @@ def test_few_rows_move_nothing():
     assert list(step.propose()) == []
 
 
+def test_rows_of_another_kind_than_the_axes_move_nothing():
+    """Text among the numbers of a column, which an explanation takes for a number."""
+    rows = X[:, :2].astype(object)
+    rows[3, 0] = "missing"
+    axes = Domain.from_bounds([-3, -3], [3, 3]).axes
+    domain = Domain(axes, Domain.from_data(rows).observed)
+    region = find_region(
+        lambda X: np.abs(X[:, 0]) < 1, [0.0, 0.0], domain, effort="high", measure="uniform", random_state=0
+    )
+    assert region
+    assert region.covered is None
+
+
 def test_a_limit_is_kept():
     limit = 12_000
     region = find_region(faithful, X[ROWS[0]], DOMAIN, effort="high", max_evaluations=limit, random_state=0)

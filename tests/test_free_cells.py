@@ -37,11 +37,11 @@ def failing_share(region, faithful):
 def test_weights_that_cancel(dims, tolerance, best):
     """The best sets (seed 100 D, purity 0.99) are those of a local search with the true weights."""
     faithful = additive(dims, tolerance, 100 * dims)
-    region = find(faithful, dims)
-    assert len(held(region)) >= 0.75 * best
-    assert failing_share(region, faithful) < 0.01
-    assert region.evaluations < 6_000 + 70 * dims
-    assert region.calls <= 40
+    regions = [find(faithful, dims, random_state=seed) for seed in range(4)]
+    assert min(len(held(region)) for region in regions) >= 0.75 * best
+    assert max(failing_share(region, faithful) for region in regions) < 0.01
+    assert np.mean([region.evaluations for region in regions]) < 5_000 + 60 * dims
+    assert np.mean([region.calls for region in regions]) <= 40
 
 
 def test_a_lower_purity_gives_a_longer_set():
@@ -84,10 +84,10 @@ def test_a_rare_failure_costs_little():
 
 def test_many_axes():
     faithful = additive(300, 3.0, 30_000)
-    region = find(faithful, 300)
-    assert len(held(region)) >= 75  # of 100
-    assert region.evaluations < 20_000
-    assert region.calls <= 45
+    regions = [find(faithful, 300, random_state=seed) for seed in range(2)]
+    assert min(len(held(region)) for region in regions) >= 75  # of 100
+    assert np.mean([region.evaluations for region in regions]) < 15_000
+    assert np.mean([region.calls for region in regions]) <= 40
 
 
 @pytest.mark.parametrize("dims", [1, 2, 5, 50, 300])

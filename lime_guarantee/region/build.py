@@ -10,7 +10,6 @@ import numpy as np
 from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.session import Found, bounding_box
-from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion, Status
 from lime_guarantee.settings import Settings
@@ -19,7 +18,6 @@ from lime_guarantee.space.box import Box
 from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.measure import Measure
-from lime_guarantee.space.observed import Observed
 from lime_guarantee.support.arrays import AnyArray
 from lime_guarantee.version import __version__
 
@@ -38,7 +36,6 @@ def region_from(
     notes: tuple[str, ...] = (),
 ) -> GuaranteeRegion:
     """The region of what a session found; the instance alone, where it found nothing."""
-    observed = found.cube.domain.observed
     domain = found.cube.domain.without_data()
     shape = in_cube(found.shape, replace(found.cube, domain=domain))
     bounds = raw_bounds(bounding_box(shape), domain)
@@ -66,17 +63,15 @@ def region_from(
         shape=shape,
         problem=problem,
     )
-    return region if observed is None else replace(region, covered=_covered(region, observed))
+    return replace(region, covered=_covered(region, found.cube.domain))
 
 
-def _covered(region: GuaranteeRegion, observed: Observed) -> tuple[int, int] | None:
+def _covered(region: GuaranteeRegion, domain: Domain) -> tuple[int, int] | None:
     """How many rows of the data lie in the region, and of how many; None if there are none to count."""
-    if len(observed.rows) == 0:
+    rows = domain.observed_rows
+    if domain.observed is None or len(rows) == 0:
         return None
-    try:
-        return int(region.contains(observed.rows).sum()), len(observed.rows)
-    except InvalidInputError:  # their values are not all of the kind that the explanation takes them for
-        return None
+    return int(region.contains(domain.observed.rows).sum()), len(rows)
 
 
 def in_cube(shape: Shape | None, cube: Cube) -> Box | Ball:

@@ -10,10 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lime_guarantee.engine.certify.bounds import exact_lower_bound
-from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.engine.certify.bounds import exact_lower_bound, least_count
 from lime_guarantee.space.domain import Domain
-from lime_guarantee.space.observed import Observed
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 FEWEST_FOR_A_SHARE = 59
@@ -87,14 +85,9 @@ class OnRows:
         level = 1.0 - self.confidence
         if self.rows and exact_lower_bound(self.rows, failures, level) >= self.purity:
             return 0
-        low, high = 0, 1
-        while exact_lower_bound(self.rows + high, failures, level) < self.purity and high < MOST_NEEDED:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            enough = exact_lower_bound(self.rows + middle, failures, level) >= self.purity
-            low, high = (low, middle) if enough else (middle, high)
-        return high
+        return least_count(
+            lambda more: exact_lower_bound(self.rows + more, failures, level) >= self.purity, MOST_NEEDED
+        )
 
     def __str__(self) -> str:
         what = "held-out" if self.fresh else "training"
@@ -134,16 +127,13 @@ def count_rows(
     )
 
 
-def seen_before(coordinates: FloatArray, observed: Observed, domain: Domain) -> bool:
-    """Whether half of some rows, or more, seem to be rows of data that are remembered in part."""
-    if len(observed.rows) == 0:
+def seen_before(coordinates: FloatArray, domain: Domain) -> bool:
+    """Whether half of some rows, or more, seem to be rows of the data that a domain remembers in part."""
+    if domain.observed is None or len(domain.observed_rows) == 0:
         return False
-    try:
-        known = {row.tobytes() for row in domain.encode(observed.rows)}
-    except InvalidInputError:  # their values are not of the kind that the explanation takes them for
-        return False
+    known = {row.tobytes() for row in domain.observed_rows}
     found = sum(row.tobytes() in known for row in coordinates)
-    return found * observed.count >= SEEN_SHARE * len(coordinates) * len(observed.rows)
+    return found * domain.observed.count >= SEEN_SHARE * len(coordinates) * len(domain.observed_rows)
 
 
 def _percent(share: float | None) -> str:

@@ -291,7 +291,7 @@ class GuaranteeRegion:
         coordinates = self.domain.encode(X)
         if fresh is None:
             observed = asked.domain.observed if isinstance(asked, Problem) else None
-            fresh = observed is None or not seen_before(coordinates, observed, self.domain)
+            fresh = not seen_before(coordinates, replace(self.domain, observed=observed))
         coordinates = coordinates[inside]
         answers = Oracle(ask, self.domain).evaluate(coordinates) if len(coordinates) else inside[:0]
         return count_rows(inside, answers, purity=self.purity, confidence=confidence, fresh=fresh)

@@ -26,6 +26,9 @@ from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, IntAr
 FEWEST_FLOATS = 1024
 """A continuous side that spans fewer floats than this is no interval."""
 
+SMALLEST_WIDTH = float(np.nextafter(0.0, 1.0))
+"""What a side of zero width counts as in a logarithm, so that it stays finite and sorts last."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cube:
@@ -144,10 +147,7 @@ class Cube:
     @cached_property
     def data_points(self) -> FloatArray:
         """The rows of data that are remembered, as points; those that lie outside are left out."""
-        observed = self.domain.observed
-        if observed is None or len(observed.rows) == 0:
-            return np.empty((0, len(self)))
-        points = self.encode(observed.rows)
+        points = self.places(self.domain.observed_rows)
         return points[~np.isnan(points).any(axis=1)]
 
     def atoms(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -254,7 +254,3 @@ def _on_lengths(
     values += low
     np.minimum(values, high, out=values)
     return np.where(points == home, home_value, values)
-
-
-SMALLEST_WIDTH = float(np.nextafter(0.0, 1.0))
-"""What a side of zero width counts as in a logarithm, so that it stays finite and sorts last."""

@@ -175,6 +175,19 @@ class Domain:
         inside = (coordinates >= self.lower) & (coordinates <= self.upper)
         return np.asarray(inside.all(axis=1))
 
+    @cached_property
+    def observed_rows(self) -> FloatArray:
+        """The rows of data that are remembered, as `encode` gives them; none if there are none.
+
+        There are none, too, where their values are not of the kinds that the axes have: text among numbers.
+        """
+        if self.observed is None or len(self.observed.rows) == 0:
+            return np.empty((0, len(self)))
+        try:
+            return self.encode(self.observed.rows)
+        except InvalidInputError:
+            return np.empty((0, len(self)))
+
     def without_data(self) -> Domain:
         """The same ranges and kinds, with nothing remembered of data."""
         return replace(self, observed=None)

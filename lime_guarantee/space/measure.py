@@ -278,6 +278,9 @@ def chosen_measure(measure: str | Measure, domain: Domain, *, presence: bool = F
 
 def _observed(measure: Measure, data: Any, domain: Domain) -> Observed:
     if data is not None:
+        read: dict[tuple[str, ...], Observed] = measure.__dict__.setdefault("_read", {})
+        if domain.names in read:  # data are read once, whatever the number of regions
+            return read[domain.names]
         table = as_table(data, domain.names)
         if table.values.shape[1] != len(domain):
             raise InvalidInputError(
@@ -289,10 +292,7 @@ def _observed(measure: Measure, data: Any, domain: Domain) -> Observed:
                 f"measure: the columns of {measure.name!r}'s data are {table.names}, the features are "
                 f"{list(domain.names)}. Give data with the same columns."
             )
-        read: dict[tuple[str, ...], Observed] = measure.__dict__.setdefault("_read", {})
-        if domain.names not in read:  # data are read once, whatever the number of regions
-            read[domain.names] = Observed.of(table.values)
-        return read[domain.names]
+        return read.setdefault(domain.names, Observed.of(table.values))
     if domain.observed is None:
         raise InvalidInputError(
             f"measure: {measure.name!r} needs data, and none are known. Pass training_data=, make the domain "

@@ -6,6 +6,7 @@ drawn from the measure in it and `failures` of them were not faithful.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
@@ -145,3 +146,23 @@ def exact_lower_bound(draws: int, failures: int, level: float) -> float:
     if failures == draws:
         return 0.0
     return float(stats.beta.ppf(level, draws - failures, failures + 1))
+
+
+def least_count(accepts: Callable[[int], bool], limit: int = 2**62) -> int:
+    """The least positive number that is accepted (or `limit`), by doubling and halving.
+
+    Examples
+    --------
+    >>> least_count(lambda count: count * count >= 50)
+    8
+    """
+    high = 1
+    while not accepts(high):
+        high *= 2
+        if high >= limit:
+            return limit
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if accepts(middle) else (middle, high)
+    return high

@@ -145,7 +145,9 @@ def _more(draws: int, failures: int, purity: float, level: float) -> int:
 @lru_cache
 def draws_to_accept(draws: int, failures: int, purity: float, level: float) -> int:
     """How many more draws the anytime test needs if none of them fails."""
-    return _least(lambda more: bounds.reaches(bounds.log_evidence(draws + more, failures, purity), level))
+    return bounds.least_count(
+        lambda more: bounds.reaches(bounds.log_evidence(draws + more, failures, purity), level)
+    )
 
 
 @lru_cache
@@ -158,23 +160,9 @@ def _next_batch(draws: int, failures: int, purity: float, level: float) -> int:
     rate = failures / max(draws, 1)
     if rate * (draws + at_least) <= failures + 1:  # a failure or none to come
         return at_least
-    return _least(
+    return bounds.least_count(
         lambda more: bounds.reaches(
             bounds.log_evidence(draws + more, failures + round(rate * more), purity), level
         ),
         limit=MOST_DRAWS_RATIO * 10 * draws,
     )
-
-
-def _least(accepts: Callable[[int], bool], limit: int = 2**62) -> int:
-    """The least positive number that is accepted (or `limit`), by doubling and halving."""
-    high = 1
-    while not accepts(high):
-        high *= 2
-        if high >= limit:
-            return limit
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if accepts(middle) else (middle, high)
-    return high

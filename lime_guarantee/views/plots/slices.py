@@ -99,10 +99,8 @@ class SliceDisplay:
             raise InvalidInputError(f"i, j: two different features are required; got {i!r} twice.")
         check_count("resolution", resolution, "a positive integer")
         found = problem_of(region, problem, "plot_slice")
-        domain, (lower, upper) = (
-            region.search_domain,
-            region.search_bounds,
-        )  # there the allowed categories are neighbours
+        domain = region.search_domain  # there the allowed categories are neighbours
+        lower, upper = region.search_bounds
         home = domain.encode(region.instance[np.newaxis])[0]
         axes = [domain.axes[k] for k in features]
         places = [axis.middles(resolution) for axis in axes]
