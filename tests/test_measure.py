@@ -276,7 +276,7 @@ def test_joint_draws_in_a_box_are_those_of_the_whole_that_lie_in_it():
 
 
 def test_joint_draws_that_forget_the_row_are_caught(monkeypatch):
-    from lime_guarantee.space.measure import JointCube
+    from lime_guarantee.space.joint_cube import JointCube
 
     monkeypatch.setattr(JointCube, "sample", Cube.sample)
     with pytest.raises(AssertionError):

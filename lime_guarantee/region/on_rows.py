@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from lime_guarantee.engine.certify.bounds import exact_lower_bound, least_count
+from lime_guarantee.region.report import lower_text
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
@@ -102,9 +101,12 @@ class OnRows:
                 f"{counts}; {self.rows_needed:,} more inside, all faithful, would show {self.purity!r} "
                 f"(confidence {self.confidence!r})."
             )
+        faithful, covered = (
+            lower_text(100 * (bound or 0.0), 3) for bound in (self.fidelity_lower, self.coverage_lower)
+        )
         return (
-            f"{counts}: at least {_percent(self.fidelity_lower)} of rows like them, and the limits hold at "
-            f"least {_percent(self.coverage_lower)} of all (confidence {self.confidence!r} each)."
+            f"{counts}: at least {faithful} % of rows like them, and the limits hold at least {covered} % of "
+            f"all (confidence {self.confidence!r} each)."
         )
 
     def _lower(self, happened: int, of: int) -> float | None:
@@ -134,8 +136,3 @@ def seen_before(coordinates: FloatArray, domain: Domain) -> bool:
     known = {row.tobytes() for row in domain.observed_rows}
     found = sum(row.tobytes() in known for row in coordinates)
     return found * domain.observed.count >= SEEN_SHARE * len(coordinates) * len(domain.observed_rows)
-
-
-def _percent(share: float | None) -> str:
-    """A lower bound in per cent, never more than it is."""
-    return f"{np.floor(1_000 * (share or 0.0)) / 10:.1f} %"

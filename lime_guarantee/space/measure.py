@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from weakref import WeakSet
 
-import numpy as np
-
 from lime_guarantee.errors import GuaranteeWarning, InvalidInputError
 from lime_guarantee.space.coordinate import Coordinate
-from lime_guarantee.space.cube import SMALLEST_WIDTH, Cube
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
+from lime_guarantee.space.joint_cube import JointCube
 from lime_guarantee.space.observed import FEWEST_ROWS, Observed
 from lime_guarantee.space.tables import as_table
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.support.checks import check_open_share
 
 
@@ -44,6 +42,7 @@ class Measure(ABC):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from lime_guarantee.space.coordinate import Curve
     >>> class MostlySmall(Measure):
     ...     name, drawn = "mostly small", "Draw small values nine times as often as large ones"
@@ -84,6 +83,7 @@ class Uniform(Measure):
 
     Examples
     --------
+    >>> import numpy as np
     >>> domain = Domain.from_bounds([0], [10])
     >>> Uniform().cube(domain, np.array([5.0])).decode(np.array([[0.1]]))
     array([[1.]])
@@ -112,6 +112,7 @@ class Marginal(Measure):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.concatenate([np.zeros(300), np.linspace(1, 2, 100)])[:, np.newaxis]
     >>> cube = Marginal(X).cube(Domain.from_data(X), np.array([1.5]))
     >>> cube.decode(np.array([[0.1], [0.7], [1.0]])).ravel()
@@ -152,6 +153,7 @@ class Joint(Measure):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
     >>> cube = Joint(X).cube(Domain.from_data(X), X[0])
     >>> cube.whole.sample(np.random.default_rng(0), 3).shape
@@ -188,66 +190,6 @@ class Joint(Measure):
 
     def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
         return _data_notes(_observed(self, self.data, domain), domain, instance)
-
-
-@dataclass(frozen=True, eq=False)
-class JointCube(Cube):
-    """A cube in which rows of data are mixed: given a row, each axis is drawn on its own.
-
-    So the share of a box, and draws in it, are exact: rows first, then axes.
-    """
-
-    rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    mix: float = 0.2
-    move: float = 0.05
-
-    def reordered(self, orders: Any) -> JointCube:
-        plain = super().reordered(orders)
-        return replace(self, coordinates=plain.coordinates)
-
-    @property
-    def counts_draws(self) -> BoolArray:
-        return np.ones(len(self), dtype=np.bool_)
-
-    @cached_property
-    def _parts(self) -> tuple[FloatArray, FloatArray]:
-        """Where each axis of each row may be moved to: two arrays of shape (n, D)."""
-        places = self.places(self.rows)
-        places = places[~np.isnan(places).any(axis=1)]
-        if len(places) == 0:
-            places = self.instance[np.newaxis]
-        low, high = self.atoms(places)
-        moved = low == high
-        low = np.where(moved, np.maximum(places - self.move, 0.0), low)
-        high = np.where(moved, np.minimum(places + self.move, 1.0), high)
-        return low, high
-
-    def _chances(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """For every row and axis, the chances of lying in a box: by redrawing, and by moving."""
-        low, high = self._parts
-        overlap = np.minimum(high, upper) - np.maximum(low, lower)
-        moved = (1.0 - self.mix) * np.maximum(overlap, 0.0) / (high - low)
-        return self.mix * (upper - lower), moved
-
-    def log_share(self, lower: FloatArray, upper: FloatArray) -> float:
-        redrawn, moved = self._chances(lower, upper)
-        logs = np.log(np.maximum(redrawn + moved, SMALLEST_WIDTH)).sum(axis=1)
-        return float(np.logaddexp.reduce(logs) - np.log(logs.size))
-
-    def sample(
-        self, rng: np.random.Generator, count: int, lower: FloatArray, upper: FloatArray
-    ) -> FloatArray:
-        redrawn, moved = self._chances(lower, upper)
-        both = np.maximum(redrawn + moved, SMALLEST_WIDTH)
-        logs = np.log(both).sum(axis=1)
-        weights = np.exp(logs - logs.max())
-        rows = rng.choice(logs.size, count, p=weights / weights.sum())
-        low, high = self._parts
-        anew = rng.random((count, lower.size)) * both[rows] < redrawn
-        start = np.where(anew, lower, np.maximum(low[rows], lower))
-        end = np.where(anew, upper, np.minimum(high[rows], upper))
-        points = start + rng.random((count, lower.size)) * (end - start)
-        return self.within(np.clip(points, lower, upper), lower, upper)
 
 
 MEASURES: dict[str, type[Measure]] = {"marginal": Marginal, "joint": Joint, "uniform": Uniform}
