@@ -17,6 +17,7 @@ from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
+from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.divide import Divide
 from lime_guarantee.engine.search.greedy import Greedy
 from lime_guarantee.engine.search.radial import Radial
@@ -44,6 +45,7 @@ __all__ = [
     "AuditReport",
     "Axis",
     "Balanced",
+    "Boundary",
     "Certificate",
     "Divide",
     "Domain",

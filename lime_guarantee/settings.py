@@ -14,6 +14,7 @@ from lime_guarantee.engine.certify.certificate import CertifierName
 from lime_guarantee.engine.certify.decisions import TESTS
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Effort, Proposals, Search, Task
+from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.catalogue import SEARCHES
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.cube import Cube
@@ -234,11 +235,13 @@ def _parameters(search: Search) -> Mapping[str, Any]:
 
 def _checked_search(search: object, effort: object) -> Search:
     if effort is not None:
-        if search != "balanced" and not isinstance(search, Balanced):
+        made = SEARCHES.get(search) if isinstance(search, str) else type(search)
+        if made not in (Balanced, Boundary):
             raise InvalidInputError(
-                f"effort: it belongs to the balanced search; got search={search!r}. Leave one of them out."
+                "effort: it belongs to the searches 'balanced' and 'boundary'; "
+                f"got search={search!r}. Leave one of them out."
             )
-        return Balanced(effort)  # type: ignore[arg-type]
+        return made(effort)  # type: ignore[arg-type]
     if isinstance(search, str):
         if search not in SEARCHES:
             raise InvalidInputError(

@@ -8,6 +8,7 @@ from problems import PROBLEMS
 
 from lime_guarantee import (
     Balanced,
+    Boundary,
     Divide,
     Domain,
     Greedy,
@@ -22,7 +23,7 @@ from lime_guarantee.space.box import Box
 
 SQUARE = Domain.from_bounds([-2, -2], [2, 2])
 FEWEST = fewest_evaluations(0.9, 0.99)
-SEARCHES = [Balanced(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
+SEARCHES = [Balanced(), Boundary(), Divide(20, 10), Greedy(steps=8), Radial(steps=8)]
 
 
 def in_unit_square(X):
@@ -299,7 +300,7 @@ def test_the_balanced_search_tells_its_phases():
         ({"search": Divide}, "search: a name or a Search object"),
         ({"certifier": "trust"}, "certifier"),
         ({"effort": "heroic", "search": "balanced"}, "effort: one of .*'normal'.* got 'heroic'"),
-        ({"effort": "high", "search": "divide"}, "effort: it belongs to the balanced search"),
+        ({"effort": "high", "search": "divide"}, "effort: it belongs to the searches"),
         ({"progress": 3}, "progress: True, False, None or a callable"),
         ({"domain": [(0, 1)]}, "domain: a Domain is required; got list"),
         ({"faithful": 3}, "faithful: a callable"),

@@ -6,7 +6,7 @@ from cubes import cube_of
 from problems import PROBLEMS
 from scipy import stats
 
-from lime_guarantee import Balanced, Divide, Greedy, Radial, find_region
+from lime_guarantee import Balanced, Boundary, Divide, Greedy, Radial, find_region
 from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.decisions import TESTS, Evidence, Verdict
 from lime_guarantee.engine.oracle import Oracle
@@ -59,6 +59,12 @@ def balanced_purities(name, certifier, runs):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_balanced_keeps_the_promise(name, certifier, runs):
     assert_promise_kept(balanced_purities(name, certifier, runs), runs)
+
+
+@SOME_OR_MANY
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_boundary_keeps_the_promise(name, runs):
+    assert_promise_kept(certified_purities(PROBLEMS[name], runs, search=Boundary("low")), runs)
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_effort_is_that_of_the_balanced_search():
     assert Settings(effort="low").search == Balanced("low")
     assert Settings(search=Balanced("high")).effort == "high"
     assert Settings(search="divide").effort is None
-    with pytest.raises(InvalidInputError, match="effort: it belongs to the balanced search"):
+    with pytest.raises(InvalidInputError, match="effort: it belongs to the searches"):
         Settings(search="divide", effort="high")
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Search
+from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.divide import Divide
 from lime_guarantee.engine.search.greedy import Greedy
 from lime_guarantee.engine.search.radial import Radial
 
 SEARCHES: dict[str, Callable[..., Search]] = {
     "balanced": Balanced,
+    "boundary": Boundary,
     "divide": Divide,
     "radial": Radial,
     "greedy": Greedy,

@@ -1,0 +1,383 @@
+"""Learn the boundary of the faithful set around the instance, and take the largest box within it.
+
+1. Walls: see which rays from the instance end at a wall, reduce failures to their causes, and take the
+   largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
+2. Slopes: elsewhere, start from a box that fails often, because failures are what tells, and fit a small
+   model to the draws (`Slopes`). Take the largest box under the model, draw in it, fit again: first until it
+   has stopped growing, then with fewer and fewer failures aimed at. Sides that alone hold the failures are
+   cut back at once.
+3. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
+
+Nothing here is part of the guarantee: every rule is a heuristic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lime_guarantee.engine.batches import Batch
+from lime_guarantee.engine.certify.bounds import attempt_level
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.certify.decisions import draws_to_accept
+from lime_guarantee.engine.certify.proposal import Proposal
+from lime_guarantee.engine.kernels.face_balancing import best_cut
+from lime_guarantee.engine.oracle import REASKED_ROWS
+from lime_guarantee.engine.search.base import Effort, Proposals, Task
+from lime_guarantee.engine.search.sides import OutOfBudget, Sides
+from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.walls import Walls
+from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import BoolArray, FloatArray
+
+PASSES = {"low": 1, "normal": 2, "high": 3}
+"""How often the failing share is lowered. What the passes before have found stays in hand, so that a higher
+effort finds no less; "high" looks for more after a box was accepted."""
+
+PASS_DRAWS, PASS_ROUNDS = 40, 6
+"""Draws in a round of a pass, times the square root of the number of features, and rounds."""
+
+FIRST_LOOK = 30
+"""Draws in the whole domain; if none fails, it is proposed at once."""
+
+LEARNING_SHARE, PASS_SHARE = 0.3, 0.1
+"""The failing share at which a box is steered while it grows, and at the start of later passes: a draw tells
+most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see `_Run.share`."""
+
+GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
+"""The most rounds of growing; draws in each, times the square root of the number of features; and the least
+growth of the log volume in three rounds, times the number of features, for which it goes on."""
+
+CELL_DRAWS = 12
+"""Draws for each axis, where some have few cells, that tell which of these may vary."""
+
+FIRST_DRAWS = 20
+"""Draws before the first round with fewer failures, times the number of features."""
+
+FIRST_TRUST, LAST_TRUST, NESTED_TRUST = 0.7, 0.15, 0.15
+"""How far sides move in a round while the box grows, in the last round, and between nested boxes (in
+logarithms)."""
+
+TOO_MANY_FAIL = 0.7
+"""A box that fails so often has grown too fast, and goes back half of the way."""
+
+START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 30, 6
+"""Common factors at which a box is tried to start from, draws at each, and which of them if all fail
+often."""
+
+CUT_SCORE, CUT_SHARE, CUT_CAUTION, CUT_FAILURES = 1.5, 0.2, 2.0, 400
+"""A side is cut back when that pays this well and removes this share of the failures, of which so many are
+looked at; see `best_cut`."""
+
+REJECTED_SCORE, REJECTED_CAUTION = 0.5, 0.5
+"""The same, after a rejection; the score is halved at each. Failures next to the instance stay, however small
+a box with the same sides."""
+
+AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.8, 0.55, 0.38, 0.2), 0.8, 30
+"""The failing shares of nested boxes, over the allowed one; a factor after every rejection; the most
+attempts."""
+
+RESTART_AFTER, RESTART_SHARE = 3, 0.04
+"""After so many rejections the search starts again from a smaller box that fails less often: so it sees
+what fails next to the instance, which larger boxes hide."""
+
+MARGINS = (0.0, 0.01, 0.03)
+"""How much nested boxes between walls keep away from these, as shares of their extents."""
+
+LEAST_LOSS = 0.01
+"""The least log volume by which each nested box is smaller than the one before."""
+
+FIRST_RESERVE, RESERVE, SMALL_SCALES = 1.2, 2.5, (0.3, 0.1, 0.03, 0.01)
+"""Where evaluations are limited, some are left for so many certificates while walls are looked for, and then;
+and the common factors by which the domain is drawn in when they run out at once."""
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Learn the boundary around the instance, and take the largest box within it.
+
+    Parameters
+    ----------
+    effort : {"low", "normal", "high"}
+        More draws make a larger box.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, find_region
+    >>> def faithful(X):
+    ...     return np.abs(X[:, 0]) < 1
+    >>> domain = Domain.from_bounds([-2], [2])
+    >>> region = find_region(faithful, [0.0], domain, search=Boundary(), random_state=0)
+    >>> region.status, region.search
+    ('certified', 'boundary')
+    """
+
+    effort: Effort = "normal"
+    name: ClassVar[str] = "boundary"
+
+    def __post_init__(self) -> None:
+        if self.effort not in PASSES:
+            raise InvalidInputError(f"effort: one of {list(PASSES)} is required; got {self.effort!r}.")
+
+    def propose(self, task: Task) -> Proposals:
+        """Propose boxes until one is accepted, or the search has nothing more to offer."""
+        if task.free_axes.size == 0:
+            yield task.domain
+            return
+        yield from _Run(task, self.effort).propose()
+
+
+class _Run:
+    """One search: the phases, and what they share."""
+
+    def __init__(self, task: Task, effort: Effort) -> None:
+        self.task, self.effort = task, effort
+        self.allowed = 1.0 - task.purity
+        self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
+        self.sides = Sides(task, self._reserve(FIRST_RESERVE))
+        self.walls = Walls(self.sides)
+        self.slopes = Slopes(self.sides, self.walls.best)
+        self.extent = self.walls.best
+        self._before = self.extent
+        self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
+        self.root = float(np.sqrt(self.sides.dims))
+        self.in_hand: list[FloatArray] = []
+
+    def propose(self) -> Proposals:
+        """Propose boxes until one is accepted; with much effort, look for larger ones then."""
+        try:
+            _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
+            if faithful.all() and (yield self.task.domain).accepted:
+                return
+            self.walls.find()
+            self.sides.reserve = self._reserve(RESERVE)
+            if self.sides.home.holds(self.sides.box(self.walls.best)):
+                return
+            if self.walls.holds and (yield from self._between_walls()):
+                return
+            self._grow(LEARNING_SHARE)
+            for k in range(1 if self.sides.all_coarse else min(PASSES[self.effort], PASSES["normal"])):
+                self._lower(PASS_SHARE if k else LEARNING_SHARE)
+        except OutOfBudget:
+            yield from self._propose_small()
+            if not self.in_hand:
+                return
+        accepted = yield from self._propose_nested()
+        if accepted is None or self.effort != "high":
+            return
+        try:
+            self._lower(PASS_SHARE)
+        except OutOfBudget:
+            return
+        yield from self._propose_nested(larger_than=accepted.log_share)
+
+    def share(self, base: float) -> float:
+        """A failing share above the allowed one."""
+        return base + self.allowed * (1.0 - base)
+
+    def _between_walls(self) -> Generator[Proposal, Attempt, bool]:
+        """Propose the box between walls, and smaller ones that keep away from them."""
+        extent = self.walls.best
+        inner = extent < self.sides.edge
+        sizes = [np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS]
+        boxes = self._nested(sizes)
+        if not boxes:
+            return False
+        attempt = yield boxes if len(boxes) > 1 else boxes[0]
+        return attempt.accepted
+
+    def _start(self, share: float) -> None:
+        """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
+        sides, edge = self.sides, self.walls.best
+        start = np.minimum(self.walls.single, edge)
+        stopped = (edge > 0) & (start < edge)
+        free = edge > 0
+        self.slopes = Slopes(sides, edge.copy())
+        for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
+            extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
+            tried = zip(extents, START_SCALES, strict=True)
+            points = np.concatenate([sides.thinned(e, scale, START_DRAWS) for e, scale in tried])
+            faithful = sides.evaluate(points)
+            self.slopes.note(points, faithful)
+            failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
+            often = np.flatnonzero(failing > share)
+            first = int(often[-1]) + 1 if often.size else 0
+            if first < START_SCALES.size:
+                break
+        first = first if first < START_SCALES.size else SMALL_START
+        self.extent = extents[first]
+        if sides.coarse.size:
+            self._learn_cells(START_SCALES[max(first - 1, 0)])
+
+    def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
+        """Extents drawn in by a factor; sides of few cells stay where they are."""
+        extent = np.where(moved, scale * start, start)
+        extent[self.sides.coarse] = start[self.sides.coarse]
+        return extent
+
+    def _learn_cells(self, share: float) -> None:
+        """Draw points in which few features of few cells leave the instance, and close all sides of these."""
+        count = CELL_DRAWS * max(self.sides.dims, 16)
+        points = np.concatenate(
+            [self.sides.thinned(self.extent, part * share, count // 2) for part in (1.0, 0.5)]
+        )
+        self.slopes.note(points, self.sides.evaluate(points))
+        self.extent[self.sides.coarse] = 0.0
+
+    def _grow(self, share: float) -> None:
+        """Let the box grow, failing this often, until it no longer does."""
+        self._start(self.share(share))
+        draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
+        self._draw(2 * draws)
+        volumes: list[float] = []
+        for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
+            self._round("growing", self.share(share), FIRST_TRUST, draws)
+            volumes.append(self.sides.box(self.extent).log_share)
+            if len(volumes) > 4 and max(volumes[-3:]) < max(volumes[:-3]) + LEAST_GROWTH * self.sides.dims:
+                break
+        missing = FIRST_DRAWS * self.sides.dims - len(self.slopes.points)
+        self._draw(max(missing, 0) + draws)
+
+    def _lower(self, first: float) -> None:
+        """Lower the failing share round by round, with ever smaller steps."""
+        start = self.share(first)
+        self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
+        for k in range(1, PASS_ROUNDS + 1):
+            done = k / PASS_ROUNDS
+            aim = start * (self.allowed / start) ** done
+            draws = self._draws(PASS_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
+            trust = FIRST_TRUST * (LAST_TRUST / FIRST_TRUST) ** done
+            self._round("settling", aim, trust, int(draws))
+        self.slopes.fit(self.extent, *self._counts())
+        self.in_hand.append(self.extent)
+
+    def _round(self, phase: str, aim: float, trust: float, draws: int) -> None:
+        """Learn from the last draws, move the sides, and draw anew."""
+        self.task.report(phase, self.sides.box(self.extent))
+        failures, count = self._counts()
+        if failures > TOO_MANY_FAIL * count:
+            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
+            trust /= 2
+        self._before = self.extent.copy()
+        self._cut_back(lasting=phase != "growing")
+        self._keep_inside()
+        self.slopes.fit(self.extent, *self._counts())
+        self.extent = self.slopes.largest(self.extent, aim, trust)
+        self._draw(draws)
+
+    def _cut_back(
+        self, lasting: bool, score: float = CUT_SCORE, share: float = CUT_SHARE, caution: float = CUT_CAUTION
+    ) -> None:
+        """Cut sides that alone hold many of the failures."""
+        home, dims, slopes = self.sides.home, self.sides.dims, self.slopes
+        failures = slopes.points[slopes.failed][-CUT_FAILURES:]
+        failures = failures[self.sides.box(self.extent).contains(failures)]
+        while len(failures) > 5:
+            failures = np.ascontiguousarray(failures)
+            stops = np.ascontiguousarray(self.sides.cube.stops(failures))
+            side, extent, gain = best_cut(
+                failures, stops, home.lower, home.upper, self.extent, caution, share
+            )
+            if side < 0 or gain < score:
+                break
+            axis = side % dims
+            places = failures[:, axis]
+            gap = places - home.upper[axis] if side >= dims else home.lower[axis] - places
+            failures = failures[gap <= extent]
+            self.extent = self.extent.copy()
+            self.extent[side] = extent
+            if lasting:
+                slopes.edge[side] = min(slopes.edge[side], extent)
+
+    def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
+        """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
+        aims = np.array(AIMS) * self.allowed
+        rejected: list[Box] = []
+        for k in range(MOST_ATTEMPTS):
+            starts = self.in_hand or [self.extent]
+            sizes = max((self._sizes(start, aims) for start in starts), key=self._log_share)
+            boxes = self._nested(sizes)
+            if self._log_share(sizes) <= larger_than or not boxes:
+                return None
+            self.extent, self.in_hand = sizes[0], []
+            aims = AIM_AFTER_REJECTION * aims
+            if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
+                continue
+            attempt = yield boxes if len(boxes) > 1 else boxes[0]
+            if attempt.shape is not None:
+                assert isinstance(attempt.shape, Box)
+                return attempt.shape
+            rejected.append(boxes[0])
+            try:
+                self._learn(attempt, REJECTED_SCORE * 0.5**k)
+                if len(rejected) == RESTART_AFTER:
+                    self._grow(RESTART_SHARE)
+                    self._lower(RESTART_SHARE)
+            except OutOfBudget:
+                return None
+        return None
+
+    def _sizes(self, start: FloatArray, aims: FloatArray) -> list[FloatArray]:
+        """Extents of nested boxes that fail as often as the aims under the model."""
+        sizes = [self.slopes.largest(start, float(aims[0]), 2 * NESTED_TRUST)]
+        for aim in aims[1:]:
+            sizes.append(self.slopes.largest(sizes[-1], float(aim), NESTED_TRUST, sizes[-1]))
+        return sizes
+
+    def _log_share(self, sizes: list[FloatArray]) -> float:
+        return self.sides.box(sizes[0]).log_share
+
+    def _learn(self, attempt: Attempt, score: float) -> None:
+        """Learn from a rejection, most of all from its draws in the largest box."""
+        points, faithful = attempt.points, attempt.faithful
+        self.slopes.note(points, faithful)
+        first = attempt.drawn[0]
+        self.last = points[:first], faithful[:first]
+        self._cut_back(True, score, 0.0, REJECTED_CAUTION)
+        self._keep_inside()
+        self.slopes.fit(self.extent, *self._counts())
+
+    def _propose_small(self) -> Proposals:
+        """Where evaluations run out, have a small box certified first, the smallest if there is one try."""
+        boxes = self.walls.faithful or [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
+        remaining = self.task.oracle.remaining
+        if remaining is not None and remaining < 2 * self._reserve(1.0):
+            boxes = boxes[-1:]
+        for box in boxes:
+            attempt = yield box
+            if attempt.accepted:
+                return
+
+    def _reserve(self, certificates: float) -> int:
+        return int(certificates * self.certificate) + REASKED_ROWS
+
+    def _nested(self, sizes: list[FloatArray]) -> tuple[Box, ...]:
+        """The boxes of some extents that are more than the instance's home; each holds the next."""
+        boxes: list[Box] = []
+        for extent in sizes:
+            box = self.sides.box(extent)
+            if self.sides.home.holds(box):
+                break
+            if not boxes or (box.log_share < boxes[-1].log_share - LEAST_LOSS and boxes[-1].holds(box)):
+                boxes.append(box)
+        return tuple(boxes)
+
+    def _draw(self, count: int) -> None:
+        self.last = self.sides.draw(self.sides.box(self.extent), count)
+        self.slopes.note(*self.last)
+
+    def _draws(self, count: int) -> int:
+        return max(60, int(count * self.root))
+
+    def _keep_inside(self) -> None:
+        """Forget those of the last draws that the box no longer holds."""
+        inside = self.sides.box(self.extent).contains(self.last[0])
+        self.last = self.last[0][inside], self.last[1][inside]
+
+    def _counts(self) -> tuple[int, int]:
+        """Failures among the last draws, and all of these."""
+        return int(np.sum(~self.last[1])), len(self.last[1])

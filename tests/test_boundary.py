@@ -1,0 +1,150 @@
+"""The boundary search: walls and their causes, slopes, few cells, and few evaluations."""
+
+import numpy as np
+import pytest
+from cubes import task_of
+
+from benchmarks.shapes import problem
+from lime_guarantee import Boundary, Domain, InvalidInputError, find_region
+from lime_guarantee.engine.kernels.avoid import NO_SIDE
+from lime_guarantee.engine.search.sides import OutOfBudget, Sides
+from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.walls import Walls
+
+
+def find(faithful, instance, domain, **options):
+    return find_region(faithful, instance, domain, **{"random_state": 0, "search": "boundary", **options})
+
+
+def cube_domain(dims):
+    return Domain.from_bounds([-1] * dims, [1] * dims)
+
+
+@pytest.mark.parametrize(
+    ("family", "decades"),
+    [("L", 0.3), ("checker", 0.1), ("half-space", 0.6), ("stripe", 1.2), ("ellipsoid", 1.2), ("ball", 0.9)],
+)
+def test_it_comes_near_the_best_box(family, decades):
+    """With eight features; the default search is 1.3 decades short of the L, on average."""
+    short = []
+    for seed in (200, 201):
+        shape = problem(family, 8, seed)
+        region = find(shape.faithful, shape.instance, shape.domain, measure="uniform", random_state=seed)
+        assert region
+        assert shape.faithful(region.sample(20_000, random_state=1)).mean() > 0.99
+        short.append(region.log10_share - shape.best)
+    assert np.mean(short) > -decades
+    assert max(short) < 0.1  # the best box is the best
+
+
+def test_a_union_of_two_boxes_does_not_collapse_with_many_features():
+    shape = problem("L", 20, 200)
+    region = find(shape.faithful, shape.instance, shape.domain, measure="uniform")
+    assert region.log10_share > shape.best - 0.5
+
+
+def test_next_to_an_oblique_boundary_it_gives_up_only_what_it_must():
+    """No ray goes far up, but a box may: the best one holds half of the domain."""
+    region = find(lambda X: X.sum(axis=1) < 1e-3, np.zeros(5), cube_domain(5), measure="uniform")
+    assert region.share > 0.04
+
+
+def walls_of(faithful, dims, seed=0):
+    walls = Walls(Sides(task_of(faithful, cube_domain(dims), np.zeros(dims), seed=seed), 0))
+    walls.find()
+    return walls
+
+
+def test_the_cause_of_a_failure_is_the_pair_that_makes_it_fail():
+    def faithful(X):
+        return ~((X[:, 2] > 0.2) & (X[:, 5] < -0.4))
+
+    walls = walls_of(faithful, 8)
+    assert walls.holds
+    pairs = {tuple(sorted(row[row != NO_SIDE].tolist())) for row in walls.cause_sides}
+    assert pairs == {(5, 8 + 2)}
+    extent = 2 * walls.best
+    assert min(extent[10] - 0.2, extent[5] - 0.4) == pytest.approx(0.0, abs=0.02)
+    assert np.delete(extent, [5, 10]).tolist() == [1.0] * 14
+
+
+def test_rays_that_end_at_a_wall_are_told_from_those_that_do_not():
+    wall = walls_of(lambda X: X[:, 0] < 0.3, 6)
+    assert 2 * wall.reach[6] == pytest.approx(0.3, abs=0.02)
+    slope = walls_of(lambda X: X.sum(axis=1) < 0.05, 6)
+    assert (slope.reach == slope.sides.edge).all()
+    assert not slope.holds
+
+
+def test_a_smooth_boundary_has_no_sharp_causes():
+    walls = walls_of(lambda X: (X**2).sum(axis=1) < 2.0, 20)
+    assert not walls.holds
+    assert len(walls.cause_sides) == 0
+
+
+def test_the_model_learns_a_boundary_across_all_features():
+    dims = 15
+    weight = np.random.default_rng(1).normal(size=dims)
+    task = task_of(lambda X: X @ weight < 1.0, cube_domain(dims), np.zeros(dims))
+    sides = Sides(task, 0)
+    slopes = Slopes(sides, sides.edge.copy())
+    points, faithful = sides.draw(task.domain, 1_500)
+    slopes.note(points, faithful)
+    for _ in range(6):
+        slopes.fit(sides.edge, int(np.sum(~faithful)), len(faithful))
+    learnt = slopes.slope[dims:] - slopes.slope[:dims] + slopes.step[dims:] - slopes.step[:dims]
+    assert np.corrcoef(learnt, weight)[0, 1] > 0.95
+    for aim in (0.2, 0.1):
+        fresh = ~sides.evaluate(sides.box(slopes.largest(sides.edge, aim, 0.7)).sample(task.rng, 5_000))
+        assert fresh.mean() == pytest.approx(aim, rel=0.4)
+
+
+def test_binary_features_that_do_no_harm_are_free():
+    domain = Domain.from_bounds([0] * 60, [1] * 60, integer=range(60))
+    region = find(lambda X: X[:, :10].all(axis=1) & (X[:, 10:20].sum(axis=1) >= 7), np.ones(60), domain)
+    free = region.lower < region.upper
+    assert not free[:10].any()
+    assert free[20:].all()
+    assert free[10:20].sum() >= 3
+
+
+def test_nothing_but_the_instance_is_no_region():
+    domain = Domain.from_bounds([0] * 5, [1] * 5, integer=range(5))
+    region = find(lambda X: X.all(axis=1), np.ones(5), domain)
+    assert region.status == "uncertified"
+
+
+@pytest.mark.parametrize("limit", [1_500, 2_500, 4_000, 8_000])
+def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
+    domain = Domain.from_bounds([-5] * 10, [5] * 10)
+    for seed in range(4):
+        region = find(
+            lambda X: np.abs(X[:, :5]).sum(axis=1) < 2.5,
+            np.full(10, 0.1),
+            domain,
+            max_evaluations=limit,
+            random_state=seed,
+        )
+        assert region
+        assert region.evaluations <= limit
+
+
+def test_what_is_kept_for_a_certificate_is_not_asked():
+    task = task_of(lambda X: np.ones(len(X), dtype=bool), cube_domain(2), np.zeros(2))
+    task.oracle.max_evaluations = 100
+    sides = Sides(task, 60)
+    assert sides.draw(task.domain, 40)[1].all()
+    with pytest.raises(OutOfBudget):
+        sides.draw(task.domain, 1)
+    assert task.oracle.evaluations <= 100
+
+
+def test_the_same_seed_gives_the_same_region():
+    shape = problem("stripe", 8, 200)
+    one, two = (find(shape.faithful, shape.instance, shape.domain) for _ in range(2))
+    assert one == two
+
+
+def test_an_effort_it_does_not_know_is_refused():
+    with pytest.raises(InvalidInputError, match="effort: one of"):
+        Boundary("extreme")
