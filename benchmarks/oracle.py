@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.measure import Measurement, measure
 from lime_guarantee import Divide, Domain, Greedy, Radial
 
-SEARCHES = ("balanced", "divide", "radial", "greedy")
+SEARCHES = ("balanced", "boundary", "divide", "radial", "greedy")
 
 
 @dataclass(frozen=True)

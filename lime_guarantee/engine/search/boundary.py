@@ -52,6 +52,9 @@ GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
 """The most rounds of growing; draws in each, times the square root of the number of features; and the least
 growth of the log volume in three rounds, times the number of features, for which it goes on."""
 
+CALIBRATION = 5
+"""Draws after the last pass, times 1 / (1 - purity): so many failures tell how often the box fails."""
+
 CELL_DRAWS = 12
 """Draws for each axis, where some have few cells, that tell which of these may vary."""
 
@@ -74,16 +77,16 @@ CUT_SCORE, CUT_SHARE, CUT_CAUTION, CUT_FAILURES = 1.5, 0.2, 2.0, 400
 looked at; see `best_cut`."""
 
 REJECTED_SCORE, REJECTED_CAUTION = 0.5, 0.5
-"""The same, after a rejection; the score is halved at each. Failures next to the instance stay, however small
-a box with the same sides."""
+"""The same, after the third rejection; before, twice as much is asked, and so on. Failures next to the
+instance stay, however small a box with the same sides."""
 
-AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.8, 0.55, 0.38, 0.2), 0.8, 30
+AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.6, 0.45, 0.3), 0.8, 30
 """The failing shares of nested boxes, over the allowed one; a factor after every rejection; the most
 attempts."""
 
-RESTART_AFTER, RESTART_SHARE = 3, 0.04
-"""After so many rejections the search starts again from a smaller box that fails less often: so it sees
-what fails next to the instance, which larger boxes hide."""
+RESTART_LOSS, RESTART_SHARE = 3.0, 0.04
+"""When rejections have cost so much log volume, the search starts again, once, from a smaller box that fails
+less often: so it sees what fails next to the instance, which larger boxes hide."""
 
 MARGINS = (0.0, 0.01, 0.03)
 """How much nested boxes between walls keep away from these, as shares of their extents."""
@@ -162,6 +165,7 @@ class _Run:
             self._grow(LEARNING_SHARE)
             for k in range(1 if self.sides.all_coarse else min(PASSES[self.effort], PASSES["normal"])):
                 self._lower(PASS_SHARE if k else LEARNING_SHARE)
+            self._calibrate()
         except OutOfBudget:
             yield from self._propose_small()
             if not self.in_hand:
@@ -171,6 +175,7 @@ class _Run:
             return
         try:
             self._lower(PASS_SHARE)
+            self._calibrate()
         except OutOfBudget:
             return
         yield from self._propose_nested(larger_than=accepted.log_share)
@@ -255,6 +260,11 @@ class _Run:
         self.slopes.fit(self.extent, *self._counts())
         self.in_hand.append(self.extent)
 
+    def _calibrate(self) -> None:
+        """Draw more where the last pass has ended, to know better how often the box fails."""
+        self._draw(int(CALIBRATION / self.allowed))
+        self.slopes.fit(self.extent, *self._counts())
+
     def _round(self, phase: str, aim: float, trust: float, draws: int) -> None:
         """Learn from the last draws, move the sides, and draw anew."""
         self.task.report(phase, self.sides.box(self.extent))
@@ -297,6 +307,7 @@ class _Run:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         aims = np.array(AIMS) * self.allowed
         rejected: list[Box] = []
+        restarted = False
         for k in range(MOST_ATTEMPTS):
             starts = self.in_hand or [self.extent]
             sizes = max((self._sizes(start, aims) for start in starts), key=self._log_share)
@@ -313,8 +324,9 @@ class _Run:
                 return attempt.shape
             rejected.append(boxes[0])
             try:
-                self._learn(attempt, REJECTED_SCORE * 0.5**k)
-                if len(rejected) == RESTART_AFTER:
+                self._learn(attempt, REJECTED_SCORE * 2.0 ** (2 - k))
+                if not restarted and rejected[0].log_share - boxes[0].log_share > RESTART_LOSS:
+                    restarted = True
                     self._grow(RESTART_SHARE)
                     self._lower(RESTART_SHARE)
             except OutOfBudget:

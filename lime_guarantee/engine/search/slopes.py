@@ -31,9 +31,9 @@ RIDGE = 0.5
 NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
 """Steps in which the model is fitted anew, each solved in so many: it starts from the last fit."""
 
-KEPT, KEPT_AT_LEAST, KEPT_AT_MOST = 120, 400, 3_000
+KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 1_200_000
 """The most faithful and the most failing points that are kept, times the number of features; in any case so
-many, and no more than so many, which bounds time and memory."""
+many; and the most numbers that they are, which bounds time and memory."""
 
 NEAR = 1.6
 """The model is fitted to points within the box enlarged by this factor."""
@@ -82,7 +82,8 @@ class Slopes:
         """Take note of draws."""
         self.points = np.concatenate([self.points, points])
         self.failed = np.concatenate([self.failed, ~faithful])
-        most = min(max(KEPT_AT_LEAST, KEPT * self.sides.dims), KEPT_AT_MOST)
+        dims = self.sides.dims
+        most = max(min(KEPT * dims, KEPT_NUMBERS // dims), KEPT_AT_LEAST)
         kept = [np.flatnonzero(which)[-most:] for which in (self.failed, ~self.failed)]
         if sum(map(len, kept)) < len(self.points):
             chosen = np.sort(np.concatenate(kept))
