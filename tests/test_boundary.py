@@ -20,6 +20,7 @@ def cube_domain(dims):
     return Domain.from_bounds([-1] * dims, [1] * dims)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("family", "decades"),
     [("L", 0.3), ("checker", 0.1), ("half-space", 0.6), ("stripe", 1.2), ("ellipsoid", 1.2), ("ball", 0.9)],
@@ -37,6 +38,7 @@ def test_it_comes_near_the_best_box(family, decades):
     assert max(short) < 0.1  # the best box is the best
 
 
+@pytest.mark.compiled
 def test_a_union_of_two_boxes_does_not_collapse_with_many_features():
     shape = problem("L", 20, 200)
     region = find(shape.faithful, shape.instance, shape.domain, measure="uniform")
@@ -82,6 +84,7 @@ def test_a_smooth_boundary_has_no_sharp_causes():
     assert len(walls.cause_sides) == 0
 
 
+@pytest.mark.compiled
 def test_the_model_learns_a_boundary_across_all_features():
     dims = 15
     weight = np.random.default_rng(1).normal(size=dims)
@@ -99,6 +102,7 @@ def test_the_model_learns_a_boundary_across_all_features():
         assert fresh.mean() == pytest.approx(aim, rel=0.4)
 
 
+@pytest.mark.compiled
 def test_binary_features_that_do_no_harm_are_free():
     domain = Domain.from_bounds([0] * 60, [1] * 60, integer=range(60))
     region = find(lambda X: X[:, :10].all(axis=1) & (X[:, 10:20].sum(axis=1) >= 7), np.ones(60), domain)
@@ -114,6 +118,7 @@ def test_nothing_but_the_instance_is_no_region():
     assert region.status == "uncertified"
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("limit", [1_500, 2_500, 4_000, 8_000])
 def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
     domain = Domain.from_bounds([-5] * 10, [5] * 10)
