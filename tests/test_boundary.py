@@ -134,6 +134,23 @@ def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
         assert region.evaluations <= limit
 
 
+@pytest.mark.parametrize("seed", [200, 201])
+def test_much_effort_goes_on_from_where_normal_effort_ends(seed):
+    shape = problem("stripe", 6, seed)
+    normal, high = (
+        find(shape.faithful, shape.instance, shape.domain, effort=effort, measure="uniform")
+        for effort in ("normal", "high")
+    )
+    assert high.evaluations > normal.evaluations
+    assert high.log10_share >= normal.log10_share
+
+
+def test_the_fewest_evaluations_are_enough_for_a_small_box():
+    region = find(lambda X: (np.abs(X) < 0.5).all(axis=1), np.zeros(3), cube_domain(3), max_evaluations=750)
+    assert region
+    assert region.evaluations <= 750
+
+
 def test_what_is_kept_for_a_certificate_is_not_asked():
     task = task_of(lambda X: np.ones(len(X), dtype=bool), cube_domain(2), np.zeros(2))
     task.oracle.max_evaluations = 100
