@@ -26,7 +26,7 @@ from lime_guarantee.problem.problem import Predictor, Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Domain
-from lime_guarantee.space.tables import is_missing, plain
+from lime_guarantee.space.tables import is_missing, is_number, plain
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.checks import check_choice
 
@@ -459,10 +459,9 @@ def one_row(instance: Any) -> AnyArray:
     row = row[0] if row.ndim == 2 and row.shape[0] == 1 else row
     if row.ndim != 1:
         raise InvalidInputError(f"instance: one row is required; got an array of shape {row.shape}.")
-    try:
+    if row.dtype.kind in "fiub" or all(is_number(v) or is_missing(v) for v in row.tolist()):
         return row.astype(np.float64)
-    except (TypeError, ValueError):
-        return row.astype(object)
+    return row.astype(object)
 
 
 def as_floats(instance: Any) -> FloatArray:

@@ -362,16 +362,10 @@ def _held(facts: LimeFacts, feature: int, value: float) -> tuple[float, float]:
 
 def _with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
     """Ask an estimator that was fitted on a DataFrame with one."""
-    columns = fitted_on_frame(predict_fn, instance.size)
-    if columns is None:
+    fitted = fitted_on_frame(predict_fn, instance.size)
+    if fitted is None:
         return predict_fn
-    kinds = () if data is None or data.dtypes is None else data.dtypes.values()
-    whole = [
-        columns[i]
-        for i, kind in enumerate(kinds)
-        if getattr(kind, "kind", "O") in "iu" and instance[i] == np.round(instance[i])
-    ]
-    return FrameModel(predict_fn, columns, dict.fromkeys(whole, np.int64))
+    return FrameModel(predict_fn, fitted if data is None else fitted.like(data.frame))
 
 
 def _axis(facts: LimeFacts, i: int, instance: FloatArray, guessed: list[str]) -> Axis:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from lime_guarantee.errors import ModelError
 from lime_guarantee.problem.problem import Problem
+from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.imports import require
 
@@ -66,24 +67,83 @@ def _of_class_one(scores: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
+class FrameKind:
+    """The columns of a DataFrame as they came, so that the model sees them again: names and types, in order.
+
+    Parameters
+    ----------
+    columns : tuple
+        Their names, which need not be text.
+    dtypes : tuple
+        Their types, categories included; empty if they are not known.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> kind = FrameKind.of(pd.DataFrame({"age": [3, 4], "owner": [True, False]}))
+    >>> kind.frame([[5.0, 1.0]]).dtypes.tolist()
+    [dtype('int64'), dtype('bool')]
+    """
+
+    columns: tuple[Any, ...]
+    dtypes: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, data: Any) -> FrameKind | None:
+        """The columns of a DataFrame; None of anything else."""
+        return cls(tuple(data.columns), tuple(data.dtypes)) if is_frame(data) else None
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names as text."""
+        return [str(column) for column in self.columns]
+
+    def frame(self, X: Any) -> Any:
+        """Rows of raw values as such a DataFrame; a type that would change a value is not forced on it."""
+        pandas = require("pandas", "a model that was fitted on a DataFrame", extra="pandas")
+        frame = pandas.DataFrame(X, columns=list(self.columns)).infer_objects()
+        pairs = zip(self.columns, self.dtypes, strict=False)
+        return frame.astype({column: kind for column, kind in pairs if _keeps(frame[column], kind)})
+
+    def like(self, *known: FrameKind | None) -> FrameKind:
+        """The first of those known that has the same names, blanks aside; else these columns themselves."""
+        for other in known:
+            if other is not None and _plain_names(other) == _plain_names(self):
+                return other
+        return self
+
+
+def _plain_names(kind: FrameKind) -> list[str]:
+    return [name.replace(" ", "_") for name in kind.names]  # LightGBM replaces them, too
+
+
+def _keeps(column: Any, kind: Any) -> bool:
+    """Whether a column can be of a type, and all its values stay what they are."""
+    categories = getattr(kind, "categories", None)
+    if categories is not None:
+        return bool(column.isna().eq(~column.isin(categories)).all())
+    if getattr(kind, "kind", "O") not in "iub":
+        return True
+    numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    allowed = np.isin(numbers, (0.0, 1.0)) if kind.kind == "b" else numbers == np.round(numbers)
+    return bool(allowed.all())
+
+
+@dataclass(frozen=True, eq=False)
 class FrameModel:
     """A model that was fitted on a DataFrame, and is asked with one."""
 
     predict_fn: Callable[[Any], Any]
-    columns: Sequence[str]
-    dtypes: Mapping[str, Any]
-    """Types of columns, where they are known."""
+    kind: FrameKind
 
     def __call__(self, X: AnyArray) -> Any:
-        pandas = require("pandas", "a model that was fitted on a DataFrame", extra="pandas")
-        frame = pandas.DataFrame(X, columns=list(self.columns))
-        return self.predict_fn(frame.astype(self.dtypes) if self.dtypes else frame.infer_objects())
+        return self.predict_fn(self.kind.frame(X))
 
 
-def fitted_on_frame(predict_fn: Callable[[Any], Any], width: int) -> list[str] | None:
+def fitted_on_frame(predict_fn: Callable[[Any], Any], width: int) -> FrameKind | None:
     """The columns that the estimator behind a bound method was fitted with, if that was a DataFrame."""
     names = getattr(getattr(predict_fn, "__self__", None), "feature_names_in_", None)
-    return None if names is None or len(names) != width else [str(name) for name in names]
+    return None if names is None or len(names) != width else FrameKind(tuple(str(name) for name in names))
 
 
 @dataclass(frozen=True, eq=False)

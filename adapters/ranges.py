@@ -11,8 +11,10 @@ import numpy as np
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, ordered_axis
 from lime_guarantee.space.observed import Column, Observed
-from lime_guarantee.space.tables import as_table, is_frame
+from lime_guarantee.space.tables import as_table
 from lime_guarantee.support.arrays import AnyArray
+
+from .predictors import FrameKind
 
 SOME_ROWS = 100
 """Rows that are remembered: as many as shap keeps for a background."""
@@ -28,15 +30,15 @@ class TrainingData:
         Range and kind of every column; None where there is none.
     rows : array
         Some rows, evenly chosen; none of sparse data.
-    dtypes : dict or None
-        The types of a DataFrame's columns.
+    frame : FrameKind or None
+        The columns of a DataFrame.
     refused : str
         Why there is no domain: told when a region is asked for, so that explaining goes on as ever.
     """
 
     domain: Domain
     rows: AnyArray
-    dtypes: dict[str, Any] | None = None
+    frame: FrameKind | None = None
     refused: str = ""
 
     @classmethod
@@ -52,12 +54,9 @@ class TrainingData:
             return cls(_sparse_domain(data.tocsc()), np.empty((0, data.shape[1])))
         table = as_table(data)
         _check_finite(table.values, table.names)
-        dtypes = None
-        if is_frame(data):
-            dtypes = {str(name): kind for name, kind in zip(data.columns, data.dtypes, strict=True)}
         count = len(table.values)
         some = np.linspace(0, count - 1, min(count, SOME_ROWS)).astype(np.int64)
-        return cls(Domain.from_data(data), table.values[some], dtypes)
+        return cls(Domain.from_data(data), table.values[some], FrameKind.of(data))
 
     @classmethod
     def seen(cls, data: Any) -> TrainingData:

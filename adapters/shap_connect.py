@@ -82,17 +82,17 @@ def connect(
     elif facts.batch is not None:
         check = np.concatenate([check, facts.batch[1][:CHECKED_ROWS]])
     own = None
-    if facts.model is not None and (facts.copied or check.dtype != object):
-        own = Answers(facts.model, facts.link, None, facts.columns, {})
+    if facts.model is not None:
+        own = Answers(facts.model, facts.link, None, facts.asked_frame(data))
     copied = "shap's copy of the model"
     if predict_fn is None:
         model, answer, asked = _matched(row, position, [own], check, label, facts, copied)
-        if estimator is not None:
+        if estimator is not None and not facts.native:
             asked += _same_estimator(estimator, answer, check, row, position)
     else:
-        candidates = _candidates(predict_fn, facts, data)
+        candidates = _candidates(predict_fn, facts, data, check)
         model, answer, asked = _matched(row, position, candidates, check, label, facts, "the model")
-        if own is not None and facts.copied:
+        if own is not None:
             _, theirs, more = _matched(row, position, [own], check, label, facts, copied)
             asked += more
             _compare(answer, theirs, row, position)
@@ -100,18 +100,16 @@ def connect(
 
 
 def _candidates(
-    predict_fn: Callable[[Any], Any], facts: ShapFacts, data: TrainingData | None
+    predict_fn: Callable[[Any], Any], facts: ShapFacts, data: TrainingData | None, check: AnyArray
 ) -> list[Answers]:
     """The user's function, as it is and, where the units explained are open, as log-odds."""
     if facts.kind not in ("none", "TreeExplainer", "LinearExplainer"):  # it asked a function: ask it alike
-        return [Answers(predict_fn, facts.link, None, facts.columns, {})]
-    width = 0 if facts.background is None else facts.background.shape[1]
-    columns, dtypes = facts.columns or fitted_on_frame(predict_fn, width), {}
-    known = None if data is None else data.dtypes
-    if known is not None:
-        columns = columns or list(known)
-        dtypes = known if columns == list(known) else {}
-    return [Answers(predict_fn, Link(name), None, columns, dtypes) for name in ("identity", "logit")]
+        return [Answers(predict_fn, facts.link, None, facts.asked_frame(data))]
+    given = None if data is None else data.frame
+    known = given or (facts.explained_frame if check.dtype == object else None)
+    fitted = fitted_on_frame(predict_fn, check.shape[1])
+    frame = known if fitted is None else fitted.like(given, facts.explained_frame)
+    return [Answers(predict_fn, Link(name), None, frame) for name in ("identity", "logit")]
 
 
 def _matched(
@@ -148,10 +146,10 @@ def _same_estimator(estimator: Any, answer: FloatArray, check: AnyArray, row: Ro
         predict_fn = getattr(estimator, method, None)
         if predict_fn is None:
             continue
-        columns = fitted_on_frame(predict_fn, check.shape[1])
+        frame = fitted_on_frame(predict_fn, check.shape[1])
         labels = method == "predict" and hasattr(estimator, "predict_proba")
         for link in (Link("identity"), Link("logit")):
-            theirs = Answers(predict_fn, link, None, columns, {}).every(check)
+            theirs = Answers(predict_fn, link, None, frame).every(check)
             asked += 1
             scores = not labels and link.name == "identity" and theirs.shape[1] <= 2
             near = row.near(theirs, answer[:, np.newaxis], position)

@@ -13,7 +13,10 @@ from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .base import CapturedCall
+from .predictors import FrameKind
+from .ranges import TrainingData
 from .shap_model import Link
+from .shap_trees import LIBRARIES, LibraryTrees
 
 
 @dataclass(eq=False)
@@ -28,8 +31,8 @@ class ShapFacts:
         The rows that stand for missing features.
     shares : array of shape (B,)
         Their weights; they sum to 1.
-    columns : list of str, or None
-        The columns of the DataFrame that the model is asked with, if it is.
+    frame : FrameKind or None
+        The columns of the DataFrame that the explainer asks the model with, if it does.
     link : Link
         From the model's units to those explained.
     coefficients : array, or None
@@ -41,9 +44,13 @@ class ShapFacts:
         The explainer's own copy of the model, in the units explained.
     batch : tuple of arrays, or None
         Values and data of all rows that were explained together.
-    copied : bool
-        Whether the copy is what was explained. XGBoost and LightGBM explain themselves if there is no
-        background; then shap's copy is not asked, and may not even take their categories.
+    explained_frame : FrameKind or None
+        The columns of the DataFrame that was explained, if it was one.
+    trees : list or None
+        The trees of a model that is explained without a background: their splits tell of the data.
+    native : bool
+        Whether the model is the library's own. XGBoost, LightGBM and CatBoost explain themselves if there is
+        no background; then shap's copy is not asked, and may not even take their categories.
     probable, odds : bool
         Whether the units explained can be probabilities, or log-odds.
     """
@@ -51,19 +58,28 @@ class ShapFacts:
     kind: str
     background: AnyArray | None
     shares: FloatArray
-    columns: list[str] | None
+    frame: FrameKind | None
     link: Link
     coefficients: FloatArray | None
     output_names: list[str] | None
     refused: str
     model: Callable[[Any], Any] | None
     batch: tuple[AnyArray, AnyArray] | None = None
-    copied: bool = True
+    explained_frame: FrameKind | None = None
+    trees: list[Any] | None = None
+    native: bool = False
     probable: bool = True
     odds: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "model": None}
+        return {**self.__dict__, "model": None, "trees": None}
+
+    def asked_frame(self, data: TrainingData | None) -> FrameKind | None:
+        """The columns of the DataFrame that the explainer's own model is asked with; None for arrays."""
+        known = (self.explained_frame, None if data is None else data.frame)
+        if self.native:
+            return next((frame for frame in known if frame is not None), None)
+        return None if self.frame is None else self.frame.like(*known)
 
     def some_rows(self, who: str, most: int | None = None) -> tuple[AnyArray, FloatArray]:
         """The first background rows and their weights, or the error that asks for them."""
@@ -79,7 +95,8 @@ class ShapFacts:
 def read_explainer(explainer: Any) -> ShapFacts:
     """The facts of an explainer, by the family that it belongs to."""
     family = _family(explainer)
-    background, shares, columns = _background(explainer, family)
+    background, shares, frame = _background(explainer, family)
+    native = family == "tree" and background is None and explainer.model.model_type in LIBRARIES
     output = str(getattr(explainer, "model_output", ""))
     link = Link.of(getattr(explainer, "link", None)) if family in ("kernel", "masker") else Link("identity")
     probable, odds = family != "linear" and link.name != "logit", True
@@ -91,15 +108,18 @@ def read_explainer(explainer: Any) -> ShapFacts:
         kind=type(explainer).__name__,
         background=background,
         shares=shares,
-        columns=columns,
+        frame=frame,
         link=link,
         coefficients=np.atleast_2d(explainer.coef) if family == "linear" else None,
         output_names=_names(getattr(explainer, "output_names", None)),
         refused="it explains the loss, which needs the true label of every row"
         if output == "log_loss"
         else "",
-        model=_own_model(explainer, family),
-        copied=family != "tree" or background is not None or explainer.model.model_type == "internal",
+        model=LibraryTrees(explainer.model.model_type, explainer.model)
+        if native
+        else _own_model(explainer, family),
+        trees=explainer.model.trees if family == "tree" and background is None else None,
+        native=native,
         probable=probable,
         odds=odds,
     )
@@ -114,22 +134,21 @@ def _family(explainer: Any) -> str:
     return "kernel" if "KernelExplainer" in names else "masker"
 
 
-def _background(explainer: Any, family: str) -> tuple[AnyArray | None, FloatArray, list[str] | None]:
+def _background(explainer: Any, family: str) -> tuple[AnyArray | None, FloatArray, FrameKind | None]:
     masker = getattr(explainer, "masker", None)
-    columns = (
-        _names(getattr(masker, "feature_names", None)) if getattr(masker, "output_dataframe", False) else None
-    )
+    columns = getattr(masker, "feature_names", None) if getattr(masker, "output_dataframe", False) else None
+    frame = None if columns is None else FrameKind(tuple(columns))
     if family == "kernel":
         weights = np.asarray(explainer.data.weights, dtype=np.float64)
         if "Frame" in type(explainer.data).__name__ or getattr(explainer, "keep_index", False):
-            columns = [str(name) for name in explainer.data.group_names]
-        return np.asarray(explainer.data.data), weights / weights.sum(), columns
+            frame = FrameKind(tuple(explainer.data.group_names))
+        return np.asarray(explainer.data.data), weights / weights.sum(), frame
     rows = explainer.data if family == "tree" else getattr(masker, "data", None)
     if rows is None or np.ndim(rows) != 2:
-        return None, np.empty(0), columns
+        return None, np.empty(0), frame
     if family == "tree":
-        columns = None  # shap's copy of the trees takes arrays
-    return np.asarray(rows), np.full(len(rows), 1.0 / len(rows)), columns
+        frame = None  # shap's copy of the trees takes arrays
+    return np.asarray(rows), np.full(len(rows), 1.0 / len(rows)), frame
 
 
 def _own_model(explainer: Any, family: str) -> Callable[[Any], Any] | None:
@@ -157,9 +176,9 @@ def _names(names: Any) -> list[str] | None:
     return None if names is None or isinstance(names, str) else [str(name) for name in names]
 
 
-def capture(explainer: Any, explanation: Any) -> CapturedCall:
+def capture(explainer: Any, explained: Any, explanation: Any) -> CapturedCall:
     """What to remember when an explainer is called, also of the rows that were explained together."""
-    facts = read_explainer(explainer)
+    facts = replace(read_explainer(explainer), explained_frame=FrameKind.of(explained))
     values = np.asarray(explanation.values)
     if explanation.data is not None and values.ndim in (2, 3):
         data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.errors import GuaranteeError, InvalidInputError, ModelError
 from lime_guarantee.problem.surrogates import Formula, formula_of
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
-from .predictors import FrameModel
+from .predictors import FrameKind, FrameModel
 
 ADDITIVITY = 1e-2
 """How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
@@ -58,27 +58,28 @@ class Answers:
     link : Link
     column : int or None
         Of several outputs; None if there is one.
-    columns : list of str, or None
+    frame : FrameKind or None
         Where the model is asked with a DataFrame, its columns.
-    dtypes : dict
-        Types of those columns, where they are known.
     """
 
     predict_fn: Callable[[Any], Any]
     link: Link
     column: int | None
-    columns: Sequence[str] | None
-    dtypes: dict[str, Any]
+    frame: FrameKind | None
 
     def every(self, X: AnyArray) -> FloatArray:
         """All outputs, (n, K), in the units explained."""
-        ask = self.predict_fn
-        if self.columns is not None:
-            ask = FrameModel(ask, self.columns, self.dtypes)
+        ask = self.predict_fn if self.frame is None else FrameModel(self.predict_fn, self.frame)
         try:
             answer = np.asarray(ask(X), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ModelError(f"the model must answer rows of features with numbers; {error}.") from error
+        except Exception as error:
+            if isinstance(error, GuaranteeError):
+                raise
+            raise ModelError(
+                f"the model must answer rows of features with numbers; it raised {type(error).__name__}: "
+                f"{error}. If it needs a DataFrame, pass training_data=, a DataFrame like the one it was "
+                "fitted on."
+            ) from error
         if answer.ndim not in (1, 2) or len(answer) != len(X):
             raise ModelError(f"the model must answer {len(X)} rows with as many; got shape {answer.shape}.")
         return self.link(answer.reshape(len(X), -1))

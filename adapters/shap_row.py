@@ -21,13 +21,17 @@ from lime_guarantee.support.checks import check_choice
 
 from . import shap_facts, shap_surrogates
 from .base import CAPTURED, Adapter, CapturedCall, one_row, unique_names
-from .ranges import bound_pairs, with_bounds
+from .ranges import SOME_ROWS, bound_pairs, with_bounds
 from .shap_connect import Connection, connect
 from .shap_facts import ShapFacts, read_explainer
 from .shap_model import Answers, Coalitions, Link, Probability, Row
 from .shap_profile import Profile
+from .shap_trees import SplitRanges
 
 SURROGATES = ("profile", "linear", "dependence", "presence")
+FEWEST_TOGETHER = 20
+"""From so many rows explained together on, they tell more of the data than the splits of trees."""
+
 COALITION_ROWS = 100
 """The most background rows that a coalition's value is averaged over."""
 
@@ -49,12 +53,15 @@ class ShapRowAdapter(Adapter):
     )
     watched_explainers = ("shap.TreeExplainer",)  # the others keep their model
     explain_method = "__call__"
+    explain_arguments = ("X",)
     kind = "shap"
     keeps_model = True
+    splits: SplitRanges | None = None
+    """What trees tell of the range of the features, where nothing else does."""
 
     @classmethod
-    def capture(cls, explainer: Any, arguments: Mapping[str, Any], explanation: Any) -> CapturedCall:  # noqa: ARG003
-        return shap_facts.capture(explainer, explanation)
+    def capture(cls, explainer: Any, arguments: Mapping[str, Any], explanation: Any) -> CapturedCall:
+        return shap_facts.capture(explainer, arguments.get("X"), explanation)
 
     @classmethod
     def mend(cls, explanation: Any) -> None:
@@ -130,8 +137,9 @@ class ShapRowAdapter(Adapter):
         check_choice("space", space, ("features", "coalition"))
         check_choice("units", units, ("explained", "probability"))
         self.read_as = {"surrogate": surrogate, "space": space, "units": units}
-        self.facts = self._facts(background)
+        self.facts = self._known_facts()
         self.row = _row(self.explanation, self.given_instance)
+        self.facts = self._with_background(background)
         if self._predict_fn is None and self.facts.model is None:
             _ = self.predict_fn  # raises: there is none
         self.connection = self._connect()
@@ -224,22 +232,54 @@ class ShapRowAdapter(Adapter):
         self.calls += profile.calls
         return made
 
-    def _facts(self, background: Any) -> ShapFacts:
-        """The explainer's facts, with the background that the user gave."""
+    def _known_facts(self) -> ShapFacts:
+        """The explainer's facts, where they are known."""
         facts: ShapFacts | None = self.captured.facts
         if self.explainer is not None:
-            batch = None if facts is None else facts.batch
-            facts = replace(read_explainer(self.explainer), batch=batch)
+            seen = (None, None) if facts is None else (facts.batch, facts.explained_frame)
+            facts = replace(read_explainer(self.explainer), batch=seen[0], explained_frame=seen[1])
         elif facts is None:
             facts = ShapFacts("none", None, np.empty(0), None, Link("identity"), None, None, "", None)
         if facts.refused:
             raise InvalidInputError(f"explanation: {facts.refused}. Explain the model's output instead.")
+        return facts
+
+    def _with_background(self, background: Any) -> ShapFacts:
+        """The facts, with the background that the user gave, or one that stands in for it."""
+        facts = self.facts
         rows = None if background is None else as_table(background).values
-        if rows is None and facts.background is None and self.data is not None:
-            rows = self.data.rows
+        if rows is None and facts.background is None:
+            rows = self._stand_ins(facts)
         if rows is not None:
             facts = replace(facts, background=rows, shares=np.full(len(rows), 1.0 / len(rows)))
         return facts
+
+    def _stand_ins(self, facts: ShapFacts) -> AnyArray | None:
+        """Rows for missing features, where the explainer has none: the training data's, else what is known.
+
+        That is the rows that were explained together; of very few of these, the trees' own splits tell more.
+        """
+        if self.data is not None:
+            return self.data.rows
+        rows = None if facts.batch is None else np.asarray(facts.batch[1])
+        splits = None
+        if facts.trees and self.row.instance.dtype != object:
+            splits = SplitRanges.of(facts.trees, self.row.instance)
+        if rows is not None and len(rows) >= (2 if splits is None else FEWEST_TOGETHER):
+            self.warn(
+                "Neither training data nor a background is known. Range and background are those of the "
+                f"{len(rows)} rows that were explained together. Pass training_data= for the true ones."
+            )
+            return rows
+        if splits is None:
+            return None
+        self.splits = splits
+        self.warn(
+            "Neither training data nor a background is known. The range of the features is guessed from the "
+            "trees' own splits, and rows that follow the trees' cover are the background. Pass "
+            "training_data= for the true ones."
+        )
+        return splits.rows(facts.trees or [], self.rng, SOME_ROWS)
 
     def _domain(self) -> Domain:
         """Range and kind of every feature: from training data, else from the rows shap was given."""
@@ -264,20 +304,25 @@ class ShapRowAdapter(Adapter):
         return replace(domain, axes=tuple(axes))
 
     def _seen_domain(self) -> Domain:
-        facts = self.facts
+        facts, frame = self.facts, self.facts.explained_frame
+        if self.splits is not None:
+            return self.splits.domain(self.row.names, self.row.instance, frame)
         parts = (facts.background, None if facts.batch is None else facts.batch[1])
         known = [np.asarray(part) for part in parts if part is not None]
-        if not known:
+        if known and facts.background is parts[1]:
+            known = known[:1]  # the rows that were explained together are the background, too
+        elif sum(map(len, known)) < 2:
             raise InvalidInputError(
                 "training_data: neither the explanation nor its explainer knows the range of the features. "
                 "Pass training_data=, or bounds= for all of them."
             )
-        if self.bounds is None:
+        elif self.bounds is None:
             self.warn(
                 f"The range of the features is that of {sum(map(len, known))} rows that shap was given, "
                 "often fewer than the model was trained on. Pass training_data= for the true one."
             )
-        return Domain.from_data(np.concatenate(known))
+        rows = np.concatenate(known)
+        return Domain.from_data(rows if frame is None else frame.frame(rows))
 
     def _output_name(self) -> str | None:
         row, facts, column = self.row, self.facts, self.connection.model.column

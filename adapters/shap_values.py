@@ -67,7 +67,7 @@ def from_shap_values(
         else np.full(len(rows), float(base.ravel()[0]))
     )
     explanation = shap.Explanation(values, base, rows, feature_names=feature_names)
-    captured = capture(explainer, explanation)
+    captured = capture(explainer, data, explanation)
     if training_data is not None:
         captured = replace(captured, data=TrainingData.of(training_data))
     setattr(explanation, CAPTURED, captured)

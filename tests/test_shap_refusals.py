@@ -60,32 +60,21 @@ def test_the_loss():
     refused(explanation[0], "explains the loss", "true label of every row", "Explain the model's output")
 
 
-def test_trees_without_background_or_training_data():
+def test_an_unseen_explainer_without_background_or_training_data():
     explanation = theirs(shap.TreeExplainer(fitted("forest")), X[:1])
+    model = fitted("forest").predict
     refused(
-        explanation[0],
-        r"Pass (background= or )?training_data=",
-        explainer=shap.TreeExplainer(fitted("forest")),
+        explanation[0], "training_data: neither .* knows the range", "Pass training_data=", predict_fn=model
     )
-    refused(
-        explanation[0],
-        "background: surrogate='profile' needs rows",
-        "TreeExplainer made without data",
-        "Pass background= or training_data=",
-        explainer=shap.TreeExplainer(fitted("forest")),
-        bounds=[(-3, 3)] * 4,
-    )
-
-
-def test_coalitions_without_background():
-    explanation = theirs(shap.TreeExplainer(fitted("forest")), X[:1])
-    refused(
-        explanation[0],
-        "background: space='coalition' needs rows",
-        explainer=shap.TreeExplainer(fitted("forest")),
-        bounds=[(-3, 3)] * 4,
-        space="coalition",
-    )
+    for options in ({"surrogate": "profile"}, {"space": "coalition"}):
+        refused(
+            explanation[0],
+            f"background: {next(iter(options))}=.* needs rows",
+            "Pass background= or training_data=",
+            predict_fn=model,
+            bounds=[(-3, 3)] * 4,
+            **options,
+        )
 
 
 def test_a_whole_batch():
