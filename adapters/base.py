@@ -24,7 +24,7 @@ from lime_guarantee.problem.agreement import AgreementName
 from lime_guarantee.problem.info import ExplanationInfo, Space
 from lime_guarantee.problem.problem import Predictor, Problem
 from lime_guarantee.region.region import GuaranteeRegion
-from lime_guarantee.settings import Settings
+from lime_guarantee.settings import Settings, random_state_hint
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import is_missing, is_number, plain
 from lime_guarantee.support.arrays import AnyArray, FloatArray
@@ -176,8 +176,7 @@ class Adapter:
     ) -> None:
         self.check_options(options)
         check_choice("agreement", agreement, ["auto", *get_args(AgreementName)])
-        if predict_fn is not None and not callable(predict_fn):
-            raise InvalidInputError(f"predict_fn: a callable is required; got {predict_fn!r}.")
+        check_function(predict_fn)
         captured: CapturedCall | None = getattr(explanation, CAPTURED, None)
         self.explanation, self.explainer = explanation, explainer
         self.captured = captured or CapturedCall()
@@ -342,6 +341,12 @@ class Adapter:
     def problem(self) -> Problem:
         """The problem: model and explanation are compared at the instance, and the rule is chosen."""
         now = self._model_at_instance()
+        missing = self._missing()
+        if missing:
+            self.warn(
+                f"The instance has no value (NaN) for: {', '.join(missing)}. In the region they stay missing: it "
+                "says nothing of rows that have a value there."
+            )
         surrogate = _numbers(self.surrogate(self.instance[np.newaxis]))
         if self.said is not None and not _same(now, _numbers(self.said)):
             self._refuse(now, _numbers(self.said), self._model_at_instance())
@@ -352,6 +357,7 @@ class Adapter:
             label_name=self.label_name,
             agreement=self._agreement(),
             tolerance=self.effective_tolerance,
+            scale=self.scale,
             model_at_instance=now,
             surrogate_at_instance=surrogate,
             weights=tuple(float(weight) for weight in self.weights),
@@ -404,6 +410,7 @@ class Adapter:
             raise InvalidInputError(
                 f"{', '.join(unknown)}: this kind of explanation has no such option"
                 + (f"; its options are {known}." if known else ".")
+                + random_state_hint(options)
             )
 
     def _agreement(self) -> AgreementName:
@@ -413,8 +420,13 @@ class Adapter:
             raise InvalidInputError("agreement: 'class' is for classifiers; use 'value' or 'change' here.")
         return self.given_agreement  # type: ignore[return-value]
 
+    def _missing(self) -> list[str]:
+        """The features of which the instance has no value."""
+        pairs = zip(self.domain.names, self.instance, strict=True)
+        return [name for name, value in pairs if is_missing(value)]
+
     def _model_at_instance(self) -> tuple[float, ...]:
-        missing = [name for name, v in zip(self.domain.names, self.instance, strict=True) if is_missing(v)]
+        missing = self._missing()
         try:
             return _numbers(self.model(self.instance[np.newaxis]))
         except Exception as error:
@@ -451,6 +463,15 @@ def reseeded(explainer: Any, seed: int, *parts: str) -> Any:
         if hasattr(owner, "random_state"):
             owner.random_state = state
     return fresh
+
+
+def check_function(predict_fn: Any) -> None:
+    """Raise unless the model was given as a function, or not at all."""
+    if predict_fn is None or callable(predict_fn):
+        return
+    methods = [name for name in ("predict_proba", "predict") if hasattr(predict_fn, name)]
+    fix = f" Pass its method: predict_fn=model.{methods[0]}." if methods else ""
+    raise InvalidInputError(f"predict_fn: a callable is required; got {predict_fn!r}.{fix}")
 
 
 def one_row(instance: Any) -> AnyArray:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from lime_guarantee.api import guarantee_region as region_of
 
-from .base import CAPTURED, Adapter
+from .base import CAPTURED, Adapter, check_function
 from .ranges import TrainingData
 from .registry import (
     adapter_of_explainer,
@@ -74,6 +74,7 @@ def wrap(
             return explainer
         explainer = explainer._explainer
     adapter = adapter_of_explainer(explainer)
+    check_function(predict_fn)
     data = training_data
     if data is not None and not isinstance(data, TrainingData):
         data = adapter.data_of(data, explainer)

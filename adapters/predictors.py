@@ -14,6 +14,9 @@ from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.imports import require
 
+ROUNDING = 1e-5
+"""How far beyond 0 or 1 a probability may be: sums of many float32 numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
@@ -56,9 +59,20 @@ class Outputs:
         return scores[:, self.columns[0]] if len(self.columns) == 1 else scores[:, list(self.columns)]
 
 
+def like_probabilities(scores: FloatArray) -> bool:
+    """Whether numbers could be probabilities; sums of many reach 1.0000000000000007.
+
+    Examples
+    --------
+    >>> like_probabilities(np.array([0.0, 1.0000000000000007])), like_probabilities(np.array([1.1]))
+    (True, False)
+    """
+    return bool(np.all((scores >= -ROUNDING) & (scores <= 1.0 + ROUNDING)))
+
+
 def _of_class_one(scores: FloatArray) -> FloatArray:
     """Scores of both classes, from those of class 1."""
-    if np.any((scores < 0) | (scores > 1)):
+    if not like_probabilities(scores):
         raise ModelError(
             "predict_fn answers with a single number a row, and not all are probabilities. For a classifier "
             "pass predict_proba."

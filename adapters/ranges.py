@@ -11,7 +11,7 @@ import numpy as np
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, ordered_axis
 from lime_guarantee.space.observed import Column, Observed
-from lime_guarantee.space.tables import as_table
+from lime_guarantee.space.tables import as_table, refuse_file
 from lime_guarantee.support.arrays import AnyArray
 
 from .predictors import FrameKind
@@ -50,6 +50,7 @@ class TrainingData:
         InvalidInputError
             If a column has infinite values, or none at all.
         """
+        refuse_file("training_data", data)
         if hasattr(data, "tocsc"):
             return cls(_sparse_domain(data.tocsc()), np.empty((0, data.shape[1])))
         table = as_table(data)

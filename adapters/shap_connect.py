@@ -11,7 +11,7 @@ import numpy as np
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
-from .predictors import fitted_on_frame
+from .predictors import fitted_on_frame, like_probabilities
 from .ranges import TrainingData
 from .shap_facts import ShapFacts
 from .shap_model import METHODS, Answers, Link, Row, matching_column, wanted_output
@@ -45,7 +45,7 @@ class Connection:
     @property
     def like_probabilities(self) -> bool:
         """Whether the answers seen could be probabilities, so that they choose a class."""
-        return bool(np.all((self.seen >= 0) & (self.seen <= 1)))
+        return like_probabilities(self.seen)
 
 
 def connect(

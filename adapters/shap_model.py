@@ -14,7 +14,7 @@ from lime_guarantee.problem.surrogates import Formula, formula_of
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
-from .predictors import FrameKind, FrameModel
+from .predictors import FrameKind, FrameModel, like_probabilities
 
 ADDITIVITY = 1e-2
 """How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
@@ -42,6 +42,8 @@ class Link:
         if self.name == "identity":
             return answer
         if self.name == "logit":
+            if like_probabilities(answer):
+                answer = np.clip(answer, 0.0, 1.0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 return np.asarray(np.log(answer / (1.0 - answer)))
         assert self.function is not None
@@ -116,6 +118,11 @@ class Row:
         """What the model must have answered, for every output."""
         return np.asarray(self.base + self.values.sum(axis=0))
 
+    @property
+    def like_probabilities(self) -> bool:
+        """Whether the outputs are probabilities of classes; shap's sums may miss them by a little."""
+        return bool(abs(self.target.sum() - 1.0) < ADDITIVITY and np.all(self.target > -ADDITIVITY))
+
     def near(self, answer: FloatArray, target: FloatArray, k: int) -> BoolArray:
         """Whether answers are what they should be, within the explainer's own error."""
         allowed = ADDITIVITY * np.abs(self.values[:, k]).sum() + 1e-6 * (1.0 + np.abs(target))
@@ -130,8 +137,8 @@ def wanted_output(row: Row, label: int | str | None, known: Sequence[str] | None
     if count == 1:
         return 0  # which of the model's outputs it is, `matching_column` finds out
     if label is None:
-        if abs(row.target.sum() - 1.0) < 1e-3 and np.all(row.target > -1e-3):  # probabilities: the likeliest
-            return int(np.argmax(row.target))
+        if row.like_probabilities:
+            return int(np.argmax(row.target))  # the likeliest
         raise InvalidInputError(
             f"label: the explanation has {count} outputs. Choose one with label= ({', '.join(names)}), or "
             "slice it: explanation[row, :, output]."

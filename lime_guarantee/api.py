@@ -14,14 +14,19 @@ from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import Found, search_and_certify
-from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.errors import InvalidInputError, ModelError
+from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.build import region_from
 from lime_guarantee.region.region import GuaranteeRegion, Status
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
+from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.measure import chosen_measure
 from lime_guarantee.support.progress import Progress, check_progress, watching
+
+CHANGES_ASKED = 100
+"""Rows on which changes are compared, where an explanation misses the model at the instance."""
 
 
 @shows_settings
@@ -237,6 +242,33 @@ def _validated(
     return replace(region, validation=rows, evaluations=region.evaluations + rows_each * rows.rows)
 
 
+def _missed(
+    problem: Problem,
+    explained: ExplanationInfo,
+    cube: Cube,
+    rng: np.random.Generator,
+    remaining: int | None,
+) -> tuple[Problem, str]:
+    """Why an explanation is not faithful at the instance, and what comparing changes would give.
+
+    That is asked of the model, unless the limit is near; the problem that comes back has it counted.
+    """
+    if remaining is not None and remaining < 2 * CHANGES_ASKED:  # some are asked twice
+        return problem, explained.miss()
+    changes = replace(problem, agreement=replace(explained, agreement="change").rule)
+    trial = Oracle(changes.faithful, cube, batch_rows=problem.batch_rows or BATCH_ROWS)
+    try:
+        same = trial.evaluate(cube.whole.sample(rng, CHANGES_ASKED))
+    except ModelError:  # it has no answer everywhere in the domain: that is no reason to keep this one back
+        return problem, explained.miss()
+    counted = replace(
+        problem,
+        evaluations=problem.evaluations + trial.evaluations * problem.rows_each,
+        calls=problem.calls + trial.calls,
+    )
+    return counted, explained.miss((int(same.sum()), CHANGES_ASKED))
+
+
 def _check_limit(settings: Settings, *, spent: int = 0, rows_each: int = 1) -> None:
     check_limit_allows_certificate(
         settings.max_evaluations,
@@ -275,7 +307,7 @@ def _find(
     if not oracle.evaluate(cube.instance[np.newaxis])[0]:
         reason = "the explanation misses the model at the instance itself."
         if problem is not None and problem.explained is not None:
-            reason = problem.explained.miss
+            problem, reason = _missed(problem, problem.explained, cube, search_rng, oracle.remaining)
         found = Found(None, None, cube, reason)
         status: Status = "unfaithful"
     else:

@@ -37,7 +37,7 @@ class SettingsOptions(TypedDict, total=False):
     certifier: CertifierName
     max_evaluations: int | None
     batch_rows: int | None
-    random_state: int | np.random.Generator | None
+    random_state: int | np.random.Generator | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Settings:
         be certified, even if nothing failed, is refused before anything is asked.
     batch_rows : int, optional
         The most rows that the model is asked at once; by default 10,000, or what an adapter finds fitting.
-    random_state : int, Generator or None
-        With the same integer, the same region, bit for bit.
+    random_state : int, Generator, RandomState or None
+        With the same integer, the same region, bit for bit. Of a RandomState a seed is drawn.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Settings:
     certifier: CertifierName = "anytime"
     max_evaluations: int | None = None
     batch_rows: int | None = None
-    random_state: int | np.random.Generator | None = None
+    random_state: int | np.random.Generator | np.random.RandomState | None = None
 
     def __post_init__(self) -> None:
         search = _checked_search(self.search, self.effort)
@@ -201,9 +201,17 @@ def settings_from(settings: Any, options: Mapping[str, Any]) -> Settings:
         raise InvalidInputError(f"settings: Settings are required; got {type(settings).__name__}.")
     unknown = sorted(set(options) - set(SETTINGS))
     if unknown:
-        raise InvalidInputError(f"{', '.join(unknown)}: no such option. The options are {list(SETTINGS)}.")
+        raise InvalidInputError(
+            f"{', '.join(unknown)}: no such option. The options are {list(SETTINGS)}."
+            + random_state_hint(options)
+        )
     base: Settings = settings or Settings()
     return base.but(**options) if options else base
+
+
+def random_state_hint(options: Mapping[str, Any]) -> str:
+    """What to write in place of ``seed=``, if that is among the options."""
+    return f" Write random_state={options['seed']!r} for seed=." if "seed" in options else ""
 
 
 def shows_settings(function: Function) -> Function:
@@ -266,11 +274,13 @@ def _check_measure(measure: object) -> None:
 
 
 def _checked_random_state(random_state: Any) -> int | np.random.Generator | None:
+    if isinstance(random_state, np.random.RandomState):  # as scikit-learn does: a seed drawn from it
+        random_state = int(random_state.randint(2**31 - 1))
     try:
         if not isinstance(random_state, np.random.Generator):
             np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"random_state: a non-negative integer, a Generator or None is required; {error}."
+            f"random_state: a non-negative integer, a Generator, a RandomState or None is required; {error}."
         ) from error
     return int(random_state) if isinstance(random_state, numbers.Integral) else random_state

@@ -487,6 +487,7 @@ MISSING = X[7] * np.array([1, np.nan, 1, 1, 1])
 HIST = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore:The instance has no value")
 def test_a_missing_value_stays_missing_where_the_model_takes_it():
     explained = categorical(predict_fn=HIST.predict_proba, row=MISSING)
     np.testing.assert_allclose(
@@ -502,6 +503,7 @@ def test_a_missing_value_stays_missing_where_the_model_takes_it():
     assert GuaranteeRegion.from_json(region.to_json()) == region
 
 
+@pytest.mark.filterwarnings("ignore:The instance has no value")
 def test_a_missing_value_in_a_column_of_integers_stays_missing_in_a_frame():
     frame = FRAME.astype({"income": int})
     model = HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(frame, Y)
@@ -736,9 +738,10 @@ def test_an_explanation_that_misses_its_instance_says_by_how_much_and_its_ways_o
     assert gap >= region.explained.tolerance
     assert f"a gap of {gap:.4g}" in region.reason
     assert str(region).startswith("Unfaithful: at the instance itself the model says")
-    advised = float(region.reason.split("tolerance=")[1].split(" ")[0])
-    assert gap < advised < 1.2 * gap
-    assert region_of(explained, **{**options, "tolerance": advised}).status != "unfaithful"
+    if gap < 0.25 * region.explained.scale:
+        advised = float(region.reason.split("tolerance=")[1].split(" ")[0])
+        assert gap < advised < 1.2 * gap
+        assert region_of(explained, **{**options, "tolerance": advised}).status != "unfaithful"
     assert region_of(explained, **{**options, "agreement": "change"}).status == "certified"
     assert np.isfinite([region.lower, region.upper, region.reach]).all()
     assert GuaranteeRegion.from_json(region.to_json()) == region
@@ -746,8 +749,10 @@ def test_an_explanation_that_misses_its_instance_says_by_how_much_and_its_ways_o
 
 def test_the_tolerance_advised_is_always_above_the_gap():
     for gap in [*np.arange(1, 1_000) / 1_000, *np.arange(1, 100) / 100, 123.0, 9.99]:
-        explained = ExplanationInfo("lime tabular", "features", 1, None, "value", 1e-9, (gap,), (0.0,), ())
-        assert float(explained.miss.split("tolerance=")[1].split(" ")[0]) > gap
+        explained = ExplanationInfo(
+            "lime tabular", "features", 1, None, "value", 1e-9, (gap,), (0.0,), (), scale=1_000.0
+        )
+        assert float(explained.miss().split("tolerance=")[1].split(" ")[0]) > gap
 
 
 # Regressors and explainers that LIME lets through, and that mean something else

@@ -254,8 +254,7 @@ def test_an_explanation_that_misses_its_own_text_says_by_how_much():
     assert report.startswith("Unfaithful: at the instance itself the model says 1 for 'both'")
     assert f"a gap of {gap:.4g}" in report
     assert "agreement='change'" in report
-    advised = float(re.search(r"tolerance=([\d.]+) or more", report)[1])
-    assert explanation.guarantee_region(agreement="value", tolerance=advised, **QUICK).status != "unfaithful"
+    assert "tolerance=" not in report  # one of 0.5 and more would say nothing of a probability
     assert explanation.guarantee_region(agreement="change", tolerance=0.01, **QUICK).status != "unfaithful"
 
 

@@ -12,6 +12,9 @@ from lime_guarantee.problem.agreement import Agreement, AgreementName, SameChang
 
 Space = Literal["features", "presence"]
 
+MEANINGFUL = 0.3
+"""Tolerances beyond this share of the scale are not proposed: almost anything would be faithful."""
+
 
 @dataclass(frozen=True)
 class ExplanationInfo:
@@ -42,6 +45,8 @@ class ExplanationInfo:
         What was guessed, and faults of the explanation library that touch this explanation.
     options : dict
         The adapter's own options, where they were given: what the explanation was read as.
+    scale : float
+        What a tolerance is a tenth of by default: 1 for probabilities, else the range seen.
 
     Examples
     --------
@@ -61,6 +66,7 @@ class ExplanationInfo:
     weights: tuple[float, ...]
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    scale: float = 1.0
 
     @property
     def gap(self) -> float:
@@ -83,18 +89,40 @@ class ExplanationInfo:
             surrogate[0] if one else np.array(surrogate),
         )
 
-    @property
-    def miss(self) -> str:
-        """Why the explanation is not faithful at the instance itself, and the ways out."""
+    def miss(self, changes: tuple[int, int] | None = None) -> str:
+        """Why the explanation is not faithful at the instance itself, and the ways out.
+
+        Parameters
+        ----------
+        changes : tuple of int, optional
+            Of how many rows asked, and drawn across the domain, changes would be faithful: (faithful, asked).
+        """
         chosen = int(np.argmax(self.model_at_instance))
         model, surrogate = self.model_at_instance[chosen], self.surrogate_at_instance[chosen]
         about = "" if self.label_name is None else f" for {self.label_name!r}"
         return (
             f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
-            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: a better "
-            f"explanation; tolerance={_above(self.gap):.4g} or more; or agreement='change', which compares "
-            "changes from the instance on, as the bar chart shows them, and leaves the intercept out."
+            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: agreement='change', "
+            "which compares changes from the instance on, as the bar chart shows them, and leaves the "
+            f"intercept out{_would_give(changes)}; {self._other_ways}"
         )
+
+    @property
+    def _other_ways(self) -> str:
+        """A tolerance above the gap, where it means something, and a better explanation."""
+        needed = _above(self.gap)
+        if needed <= MEANINGFUL * self.scale:
+            return f"tolerance={needed:.4g} or more; or a better explanation."
+        return f"or a better explanation (a tolerance above {self.gap:.4g} would say next to nothing)."
+
+
+def _would_give(changes: tuple[int, int] | None) -> str:
+    if changes is None:
+        return ""
+    return (
+        f" (with it, the explanation is faithful at the instance and on {changes[0]} of {changes[1]} rows "
+        "drawn across the domain)"
+    )
 
 
 def _above(gap: float) -> float:

@@ -35,6 +35,9 @@ from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 LARGEST_CELL = 2.0**40
 """Whole numbers up to here can be told apart by their place on the unit interval."""
 
+MOST_SHOWN = 6
+"""Categories that a report lists; of more, the others are counted, and a region's `to_frame` has them all."""
+
 
 class NumberAxis(Axis):
     """What axes of numbers share: a value is its own coordinate."""
@@ -260,7 +263,13 @@ class CategoricalAxis(Axis):
         return tuple(map(self.label, self.categories))
 
     def extent_text(self, extent: Extent, instance: Any) -> str:
-        return "constant" if self.constant else "{" + ", ".join(map(self.label, extent.allowed)) + "}"
+        if self.constant:
+            return "constant"
+        shown, more = extent.allowed, ""
+        if len(shown) > MOST_SHOWN + 1:
+            more = f" and {len(shown) - MOST_SHOWN} more of {len(self.categories)}"
+            shown = shown[:MOST_SHOWN]
+        return "{" + ", ".join(map(self.label, shown)) + more + "}"
 
     def value_entry(self, value: Any) -> str:
         return self.label(value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ def as_table(X: Any, order: Sequence[str] | None = None) -> Table:
     """
     if is_frame(X):
         return _from_frame(X, order)
+    refuse_file("X", X)
     array = np.asarray(X)
     if array.ndim != 2:
         raise InvalidInputError(
@@ -74,6 +76,15 @@ def as_table(X: Any, order: Sequence[str] | None = None) -> Table:
         array = _numbers_where_possible(np.asarray(X, dtype=object))
     categories = {i: _distinct(array[:, i]) for i in _text_columns(array)}
     return Table(_checked(array), None, categories)
+
+
+def refuse_file(parameter: str, X: object) -> None:
+    """Raise if the name of a file was given in place of its rows."""
+    if isinstance(X, str | PathLike):
+        raise InvalidInputError(
+            f"{parameter}: rows of features are required, not the name of a file; got {str(X)!r}. Read it "
+            f"first: pandas.read_csv({str(X)!r}), without the column that is to be predicted."
+        )
 
 
 def as_row(instance: Any, order: Sequence[str]) -> AnyArray:
