@@ -344,8 +344,8 @@ class Adapter:
         missing = self._missing()
         if missing:
             self.warn(
-                f"The instance has no value (NaN) for: {', '.join(missing)}. In the region they stay missing: it "
-                "says nothing of rows that have a value there."
+                f"The instance has no value (NaN) for: {', '.join(missing)}. In the region they stay "
+                "missing: it says nothing of rows that have a value there."
             )
         surrogate = _numbers(self.surrogate(self.instance[np.newaxis]))
         if self.said is not None and not _same(now, _numbers(self.said)):

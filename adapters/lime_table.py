@@ -10,6 +10,7 @@ import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
+from lime_guarantee.space.discrete_axis import DiscreteAxis
 from lime_guarantee.space.domain import Axis, Domain, categorical_axis, ordered_axis
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
@@ -20,6 +21,9 @@ from .ranges import TrainingData, bound_pairs
 
 GUESS = 3.0
 """Without training data, a feature is taken to reach so many standard deviations either way."""
+
+NO_SPREAD = 1e-10
+"""LIME adds 1e-11 to the standard deviation in a bin."""
 
 MISSING_EXPLAINER = (
     "explainer: a tabular explanation keeps neither its bins nor its scales. Pass explainer=, the "
@@ -83,8 +87,8 @@ def read_explainer(explainer: Any) -> LimeFacts:
             edges[i] = _edges(discretizer, i, names[i])
             lows, highs = discretizer.mins[i], discretizer.maxs[i]
             bin_names[i] = tuple(str(name) for name in discretizer.names[i])
-            ranges[i] = ordered_axis(names[i], lows[0], highs[-1], integer=False)
             filled = [int(k) for k in explainer.feature_values[i]]  # LIME draws from no other bin
+            ranges[i] = _binned_axis(discretizer, i, names[i], filled)
             if any(lows[k] == highs[k] != 0 for k in filled):
                 degenerate.append(names[i])
     steps = getattr(explainer, "n_timesteps", None)
@@ -101,6 +105,20 @@ def read_explainer(explainer: Any) -> LimeFacts:
         timesteps=None if steps is None else (int(steps), int(explainer.n_features)),
         degenerate=tuple(degenerate),
     )
+
+
+def _binned_axis(discretizer: Any, feature: int, name: str, filled: list[int]) -> Axis:
+    """The range of a feature's bins; if each bin has a single value, there are no others."""
+    lows, highs = discretizer.mins[feature], discretizer.maxs[feature]
+    means = getattr(discretizer, "means", {}).get(feature, ())
+    spread = getattr(discretizer, "stds", {}).get(feature, ())
+    values = set()
+    for k in filled if len(means) == len(spread) == len(lows) else ():
+        ends = [end for end in (highs[k], lows[k]) if np.isclose(end, means[k], rtol=1e-9, atol=0.0)]
+        values.add(float(ends[0]) if ends and spread[k] <= NO_SPREAD else np.nan)
+    if len(values) > 1 and np.isfinite(list(values)).all() and any(v != round(v) for v in values):
+        return DiscreteAxis(name, tuple(sorted(values)))
+    return ordered_axis(name, lows[0], highs[-1], integer=False)
 
 
 def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
@@ -383,7 +401,7 @@ def _axis(facts: LimeFacts, i: int, instance: FloatArray, guessed: list[str]) ->
         middle = value if facts.around_instance else facts.mean[i]
         reach = GUESS * facts.scale[i]
         return ordered_axis(name, middle - reach, middle + reach, integer=False)
-    if value != round(value):  # it exists on no axis of whole numbers
+    if known.kind in ("integer", "binary") and value != round(value):  # it exists on no such axis
         return ordered_axis(name, known.low, known.high, integer=False)
     return replace(known, name=name)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, ordered_axis
+from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, axis_of_values
 from lime_guarantee.space.observed import Column, Observed
 from lime_guarantee.space.tables import as_table, refuse_file
 from lime_guarantee.support.arrays import AnyArray
@@ -157,6 +157,6 @@ def _sparse_domain(columns: Any) -> Domain:
         known.append(Column.of_counts(values, counts))
         low, high = float(values[0]), float(values[-1])
         whole = bool(np.all(values == np.round(values))) and max(-low, high) <= LARGEST_CELL
-        axes.append(ordered_axis(f"x{i}", low, high, integer=whole))
+        axes.append(axis_of_values(f"x{i}", values, counts, integer=whole))
     no_rows = np.empty((0, columns.shape[1]))
     return Domain(tuple(axes), Observed(tuple(known), no_rows, columns.shape[0]))

@@ -92,12 +92,12 @@ def adapter_for(explanation: Any) -> type[Adapter]:
     bare = ""
     if hasattr(explanation, "shape") or isinstance(explanation, list):
         bare = (
-            "If these are the bare numbers that a shap explainer's shap_values() gave, make an explanation of "
-            "them: from_shap_values(values, explainer, data)[0]. "
+            "If these are the bare numbers that a shap explainer's shap_values() gave, make an explanation "
+            "of them: from_shap_values(values, explainer, data)[0]. "
         )
     raise InvalidInputError(
-        f"explanation: there is no adapter for {_name(type(explanation))}. {bare}Supported are explanations of "
-        f"{known}. For any other kind, give model and surrogate to `find_region`, or write an adapter: a "
+        f"explanation: there is no adapter for {_name(type(explanation))}. {bare}Supported are explanations "
+        f"of {known}. For any other kind, give model and surrogate to `find_region`, or write an adapter: a "
         "subclass of Adapter, registered with @register (the README shows how)."
     )
 

@@ -8,15 +8,18 @@ import pandas as pd
 import pytest
 from lime.lime_tabular import LimeTabularExplainer
 from lime_guarantee.adapters.ranges import TrainingData
+from scipy.sparse import csc_matrix
 from shap_cases import CASES, QUICK, fitted, shap, theirs
 from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.preprocessing import StandardScaler
 
-from lime_guarantee import InvalidInputError, Settings, find_region, guarantee_region, wrap
+from lime_guarantee import GuaranteeRegion, InvalidInputError, Settings, find_region, guarantee_region, wrap
 from lime_guarantee.api import problem_of
 from lime_guarantee.errors import GuaranteeWarning
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.space.axis import Extent, categorical_axis
+from lime_guarantee.space.discrete_axis import DiscreteAxis
 from lime_guarantee.space.domain import Domain
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -199,3 +202,53 @@ def test_all_categories_are_in_the_table_of_a_region_with_long_lists():
     allowed = region.to_frame().set_index("feature").loc["country", "allowed"]
     assert set(allowed) == set(region.allowed["country"])
     assert len(allowed) > 40
+
+
+# -- few different values are cells ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def scaled():
+    """Rows with a scaled column of zeros and ones, and a model that uses it."""
+    rng = np.random.default_rng(0)
+    raw = np.column_stack([rng.normal(size=300), rng.random(300) < 0.3])
+    rows = StandardScaler().fit_transform(raw)
+    model = RandomForestClassifier(10, max_depth=4, random_state=0).fit(rows, raw[:, 0] + raw[:, 1] > 0.5)
+    return rows, model, tuple(np.unique(rows[:, 1]).tolist())
+
+
+@pytest.mark.parametrize("how", ["lime, data", "lime, explainer", "shap, data", "shap, background"])
+def test_a_scaled_column_of_two_values_has_two_cells(scaled, how):
+    rows, model, values = scaled
+    data = {"training_data": rows} if how.endswith("data") else {}
+    if how.startswith("lime"):
+        lime = LimeTabularExplainer(rows, feature_names=["x", "owner"], random_state=0)
+        explanation = theirs(wrap(lime, **data).explain_instance, rows[0], model.predict_proba)
+    else:
+        explainer = wrap(theirs(shap.TreeExplainer, model, rows[:100]), **data)
+        explanation = theirs(explainer, rows[:2])[0, :, 1]
+    region = theirs(explanation.guarantee_region, **QUICK)
+    assert region.domain.kinds == ("continuous", "discrete")
+    assert region.domain.axes[1].values == values
+    assert set(region.sample(200, random_state=0)[:, 1]) <= set(values)
+    entry = region.to_frame().iloc[1]
+    assert {entry["lower"], entry["upper"]} <= set(values)
+    assert GuaranteeRegion.from_json(region.to_json()) == region
+    assert not region.contains(np.array([[region.instance[0], sum(values) / 2]])).any()
+
+
+def test_discrete_axes_take_new_values_and_bounds(scaled):
+    axis = DiscreteAxis("owner", (-0.5, 1.0, 2.5))
+    assert axis.including(1.0) == axis
+    assert axis.including(1.5).values == (-0.5, 1.0, 1.5, 2.5)
+    assert axis.with_bounds(0.0, 2.5).values == (1.0, 2.5)
+    assert axis.with_bounds(0.0, 5.0).kind == "continuous"
+    with pytest.raises(InvalidInputError, match="finite number"):
+        axis.including(np.nan)
+    with pytest.raises(InvalidInputError, match="rising"):
+        DiscreteAxis("owner", (2.0, 1.0))
+    sparse = csc_matrix(np.repeat([[0.0, 0.5], [0.25, 0.5], [0.0, 0.0]], 20, axis=0))
+    assert TrainingData.of(sparse).domain.kinds == ("discrete", "discrete")
+    many = np.linspace(0, 1, 60)[:, np.newaxis]
+    assert Domain.from_data(many).kinds == ("continuous",)
+    assert Domain.from_data([[0.5], [1.5]]).kinds == ("continuous",)  # too few rows to tell

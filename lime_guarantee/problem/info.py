@@ -102,9 +102,9 @@ class ExplanationInfo:
         about = "" if self.label_name is None else f" for {self.label_name!r}"
         return (
             f"at the instance itself the model says {model:.4g}{about}, the explanation {surrogate:.4g}: a "
-            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: agreement='change', "
-            "which compares changes from the instance on, as the bar chart shows them, and leaves the "
-            f"intercept out{_would_give(changes)}; {self._other_ways}"
+            f"gap of {self.gap:.4g}, and the tolerance is {self.tolerance:.4g}. Ways out: "
+            "agreement='change', which compares changes from the instance on, as the bar chart shows them, "
+            f"and leaves the intercept out{_would_give(changes)}; {self._other_ways}"
         )
 
     @property

@@ -6,6 +6,7 @@ A raw value becomes an axis coordinate like so (the engine sees places between 0
 continuous  the value itself
 integer     the value itself; only whole numbers exist
 binary      an integer axis with the cells 0 and 1
+discrete    the position of the value among a few numbers (`discrete_axis`)
 categorical the position of the value in the axis's list of categories
 =========== ==================================================================================
 

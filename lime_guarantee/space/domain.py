@@ -15,6 +15,7 @@ from lime_guarantee.space.axis import LARGEST_CELL as LARGEST_CELL
 from lime_guarantee.space.axis import Axis as Axis
 from lime_guarantee.space.axis import categorical_axis as categorical_axis
 from lime_guarantee.space.axis import ordered_axis as ordered_axis
+from lime_guarantee.space.discrete_axis import axis_of_values as axis_of_values
 from lime_guarantee.space.observed import Observed
 from lime_guarantee.space.tables import Table, as_row, as_table
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, frozen
@@ -113,7 +114,8 @@ class Domain:
         """A domain spanned by data: an (n, D) array or a DataFrame.
 
         Columns of text, objects or pandas categories become categorical, booleans binary. With
-        ``integer="auto"`` a column of whole numbers becomes integer. Missing values are passed over.
+        ``integer="auto"`` a column of whole numbers becomes integer, and one of a few numbers that are met
+        often discrete: it has none between them. Missing values are passed over.
 
         Examples
         --------
@@ -254,11 +256,10 @@ def _axis_from_column(
         raise InvalidInputError(
             f"X: feature {name!r} has no value but missing ones. Drop it, or name its `categories=`."
         )
-    if whole is None:
-        integer = bool(np.all(known == np.round(known)) and np.abs(known).max() <= LARGEST_CELL)
-    else:
-        integer = index in whole
-    return ordered_axis(name, known.min(), known.max(), integer=integer)
+    if whole is not None:
+        return ordered_axis(name, known.min(), known.max(), integer=index in whole)
+    integer = bool(np.all(known == np.round(known)) and np.abs(known).max() <= LARGEST_CELL)
+    return axis_of_values(name, *np.unique(known, return_counts=True), integer=integer)
 
 
 def _bounds_array(parameter: str, values: Sequence[float] | AnyArray) -> FloatArray:
