@@ -12,6 +12,7 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
 from lime_guarantee.space.discrete_axis import DiscreteAxis
 from lime_guarantee.space.domain import Axis, Domain, categorical_axis, ordered_axis
+from lime_guarantee.space.observed import Observed
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .base import CAPTURED, CapturedCall, as_floats, unique_names
@@ -321,7 +322,7 @@ class LimeTableAdapter(LimeAdapter):
                 f"The range of {shown} is guessed: {centre} plus and minus {GUESS:g} standard deviations. "
                 "Pass training_data= or bounds= for the true one."
             )
-        observed = None if self.data is None else self.data.domain.observed
+        observed = None if self.data is None else _in_codes(self.data.domain.observed, facts)
         if observed is not None and self.columns_kept is not None:
             observed = observed.only(self.columns_kept.tolist())
         return Domain(tuple(axes), observed)
@@ -355,6 +356,16 @@ def _sparse_row(raw: Any, width: int) -> tuple[FloatArray, AnyArray]:
     if columns.size == 0:
         raise InvalidInputError("instance: all its features are 0, and LIME varies none of those.")
     return row[:, columns].toarray()[0].astype(np.float64), columns
+
+
+def _in_codes(observed: Observed | None, facts: LimeFacts) -> Observed | None:
+    """What is known of data, with codes for the names of categories, where the data came with their names."""
+    for i, called in facts.code_names.items() if observed is not None else ():
+        code_of = {_code_label(code, called): code for code in facts.codes.get(i, ())}
+        values = observed.columns[i].values  # type: ignore[union-attr]
+        if values is not None and values.dtype == object and len(code_of) == len(facts.codes.get(i, ())):
+            observed = observed.recoded(i, code_of)  # type: ignore[union-attr]
+    return observed
 
 
 def _only(facts: LimeFacts, columns: AnyArray) -> LimeFacts:

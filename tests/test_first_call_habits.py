@@ -102,13 +102,15 @@ def test_changes_are_proposed_first_and_a_tolerance_only_where_it_means_somethin
     assert "tolerance=" not in info(820, "value", scale=1_000.0).miss()
 
 
-def test_what_changes_would_give_was_asked_of_the_model(iris_forest):
+def test_what_changes_would_give_was_asked_of_the_model():
+    forest = RandomForestClassifier(5, random_state=0).fit(IRIS, SPECIES)
     explainer = wrap(LimeTabularExplainer(IRIS, random_state=0), training_data=IRIS)
     for row in IRIS[50:]:
-        explanation = theirs(explainer.explain_instance, row, iris_forest.predict_proba, num_samples=200)
-        region = explanation.guarantee_region(**QUICK)
-        if region.status == "unfaithful":
+        explanation = theirs(explainer.explain_instance, row, forest.predict_proba, num_samples=200)
+        if not theirs(problem_of, explanation).faithful(row[np.newaxis])[0]:
             break
+    region = explanation.guarantee_region(**QUICK)
+    assert region.status == "unfaithful"
     found = re.search(
         r"agreement='change'.* faithful at the instance and on (\d+) of (\d+) rows", region.reason
     )
@@ -183,10 +185,13 @@ COUNTRIES = tuple(f"country number {i}" for i in range(60))
 
 def test_long_lists_of_categories_are_cut_with_a_count():
     axis = categorical_axis("country", COUNTRIES)
-    text = axis.extent_text(Extent(0.0, 59.0, COUNTRIES[5:45]), COUNTRIES[5])
-    assert text.startswith("{country number 5, country number 6, ")
-    assert text.endswith(" and 34 more of 60}")
+    text = axis.extent_text(Extent(0.0, 59.0, COUNTRIES[5:45]), COUNTRIES[30])
+    assert text.startswith("{country number 30, country number 5, country number 6")  # its own in front
+    assert text.endswith(" and 36 more of 60}")
     assert axis.extent_text(Extent(0, 2, COUNTRIES[:3]), COUNTRIES[0]).count(",") == 2
+    assert axis.extent_text(Extent(0, 59, COUNTRIES), COUNTRIES[0]) == "all 60 free"
+    letters = categorical_axis("letter", "abcdefghijkl")
+    assert letters.extent_text(Extent(0, 11, tuple("abcdefghijkl")), "a").count(",") == 11  # it is short
 
 
 def test_all_categories_are_in_the_table_of_a_region_with_long_lists():

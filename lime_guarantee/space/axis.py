@@ -36,8 +36,9 @@ from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 LARGEST_CELL = 2.0**40
 """Whole numbers up to here can be told apart by their place on the unit interval."""
 
-MOST_SHOWN = 6
-"""Categories that a report lists; of more, the others are counted, and a region's `to_frame` has them all."""
+LONGEST_LIST, FEWEST_SHOWN = 80, 3
+"""Letters that a list of categories takes in a report, and the fewest that it names. The others are counted;
+a region's `to_frame` has them all."""
 
 
 class NumberAxis(Axis):
@@ -266,11 +267,19 @@ class CategoricalAxis(Axis):
     def extent_text(self, extent: Extent, instance: Any) -> str:
         if self.constant:
             return "constant"
-        shown, more = extent.allowed, ""
-        if len(shown) > MOST_SHOWN + 1:
-            more = f" and {len(shown) - MOST_SHOWN} more of {len(self.categories)}"
-            shown = shown[:MOST_SHOWN]
-        return "{" + ", ".join(map(self.label, shown)) + more + "}"
+        labels = [self.label(value) for value in extent.allowed]
+        if len(", ".join(labels)) > LONGEST_LIST and len(labels) > FEWEST_SHOWN:
+            return self._cut_list(labels, self.label(instance))
+        return "{" + ", ".join(labels) + "}"
+
+    def _cut_list(self, labels: list[str], own: str) -> str:
+        """The first labels of a long list, the instance's own in front, and how many more there are."""
+        if len(labels) == len(self.categories):
+            return f"all {len(labels)} free"
+        ordered = sorted(labels, key=lambda label: label != own)
+        ends = np.cumsum([len(label) + 2 for label in ordered])
+        shown = max(FEWEST_SHOWN, int(np.sum(ends <= LONGEST_LIST)))
+        return f"{{{', '.join(ordered[:shown])} and {len(labels) - shown} more of {len(self.categories)}}}"
 
     def value_entry(self, value: Any) -> str:
         return self.label(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,6 +160,29 @@ class Observed:
             self.rows[:, list(columns)] if len(self.rows) else self.rows,
             self.count,
         )
+
+    def recoded(self, i: int, code_of: Mapping[str, float]) -> Observed:
+        """The same with numbers in place of one column's names; a name that has none is passed over.
+
+        Examples
+        --------
+        >>> names = np.array([["a"], ["b"], ["a"]], dtype=object)
+        >>> Observed.of(names).recoded(0, {"a": 0.0, "b": 1.0}).columns[0].counts
+        array([2, 1])
+        """
+        column = self.columns[i]
+        assert column.values is not None
+        assert column.counts is not None
+        pairs = zip(column.values.tolist(), column.counts.tolist(), strict=True)
+        counted = sorted((code_of[str(value)], count) for value, count in pairs if str(value) in code_of)
+        values, counts = (np.array(part) for part in zip(*counted, strict=True)) if counted else ((), ())
+        rows = self.rows.copy()
+        rows[:, i] = [code_of.get(str(value), np.nan) for value in rows[:, i].tolist()]
+        columns = list(self.columns)
+        columns[i] = Column.of_counts(
+            np.asarray(values, dtype=np.float64), np.asarray(counts, dtype=np.int64)
+        )
+        return Observed(tuple(columns), rows, self.count)
 
 
 def quantile_knots(values: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
