@@ -30,6 +30,7 @@ from lime_guarantee.space.tables import is_missing, is_number, plain
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.checks import check_choice
 
+from .predictors import as_array, asked_with_arrays
 from .ranges import TrainingData, with_bounds
 
 CAPTURED = "_guarantee_captured"
@@ -186,7 +187,7 @@ class Adapter:
         self.bounds, self.tolerance = bounds, tolerance
         self.settings = Settings() if settings is None else settings
         self.read_as, self.notes = dict(options), list[str]()
-        self._predict_fn = self.captured.predict_fn if predict_fn is None else predict_fn
+        self._predict_fn = asked_with_arrays(self.captured.predict_fn if predict_fn is None else predict_fn)
         self.read(**options)
 
     # -- what a subclass says ------------------------------------------------------------------------
@@ -476,7 +477,7 @@ def check_function(predict_fn: Any) -> None:
 
 def one_row(instance: Any) -> AnyArray:
     """An instance given as a Series, list, (D,) or (1, D) array or one-row frame: numbers where it can be."""
-    row = np.asarray(instance.to_numpy() if hasattr(instance, "to_numpy") else instance)
+    row = np.asarray(instance.to_numpy()) if hasattr(instance, "to_numpy") else as_array(instance)
     row = row[0] if row.ndim == 2 and row.shape[0] == 1 else row
     if row.ndim != 1:
         raise InvalidInputError(f"instance: one row is required; got an array of shape {row.shape}.")

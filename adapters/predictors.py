@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -161,6 +163,34 @@ def fitted_on_frame(predict_fn: Callable[[Any], Any], width: int) -> FrameKind |
 
 
 @dataclass(frozen=True, eq=False)
+class TorchModel:
+    """A network of torch, asked with arrays."""
+
+    module: Any
+
+    def __call__(self, X: AnyArray) -> Any:
+        torch = import_module("torch")
+        first = next(self.module.parameters(), None)
+        kind = {} if first is None else {"dtype": first.dtype, "device": first.device}
+        with torch.no_grad():
+            return self.module(torch.as_tensor(np.asarray(X, dtype=np.float64), **kind)).cpu().numpy()
+
+
+def asked_with_arrays(model: Any) -> Any:
+    """A model that takes arrays: a network of torch takes tensors, all others stay as they are."""
+    torch = sys.modules.get("torch")  # nobody has such a network who has not imported it
+    module = getattr(getattr(torch, "nn", None), "Module", None)
+    return TorchModel(model) if module is not None and isinstance(model, module) else model
+
+
+def as_array(data: Any) -> AnyArray:
+    """An array of numbers, a frame or a tensor as an array."""
+    if hasattr(data, "detach"):
+        data = data.detach().cpu()
+    return np.asarray(data.to_numpy() if is_frame(data) else data)
+
+
+@dataclass(frozen=True, eq=False)
 class SparseModel:
     """A model of sparse rows, of which only some columns vary."""
 
@@ -199,7 +229,7 @@ class PartsModel:
 
 def whole(problem: Problem) -> Any:
     """What a problem about parts was made of, with all of them there: the text or the image; else None."""
-    model = problem.model.predict_fn if isinstance(problem.model, Outputs) else None
+    model = getattr(problem.model, "predict_fn", None)
     if not isinstance(model, PartsModel):
         return None
     return model.build(np.ones((1, len(problem.domain))))[0]

@@ -21,6 +21,8 @@ OURS = (
     "lime_table.LimeTableAdapter",
     "lime_text.LimeTextAdapter",
     "lime_image.LimeImageAdapter",
+    "shap_parts.ShapTextAdapter",
+    "shap_parts.ShapImageAdapter",
     "shap_row.ShapRowAdapter",
 )
 

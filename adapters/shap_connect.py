@@ -86,14 +86,14 @@ def connect(
         own = Answers(facts.model, facts.link, None, facts.asked_frame(data))
     copied = "shap's copy of the model"
     if predict_fn is None:
-        model, answer, asked = _matched(row, position, [own], check, label, facts, copied)
+        model, answer, asked = matched(row, position, [own], check, label, facts, copied)
         if estimator is not None and not facts.native:
             asked += _same_estimator(estimator, answer, check, row, position)
     else:
         candidates = _candidates(predict_fn, facts, data, check)
-        model, answer, asked = _matched(row, position, candidates, check, label, facts, "the model")
+        model, answer, asked = matched(row, position, candidates, check, label, facts, "the model")
         if own is not None:
-            _, theirs, more = _matched(row, position, [own], check, label, facts, copied)
+            _, theirs, more = matched(row, position, [own], check, label, facts, copied)
             asked += more
             _compare(answer, theirs, row, position)
     return Connection(position, model, answer, asked * len(check), asked)
@@ -112,7 +112,7 @@ def _candidates(
     return [Answers(predict_fn, Link(name), None, frame) for name in ("identity", "logit")]
 
 
-def _matched(
+def matched(
     row: Row,
     position: int,
     candidates: list[Any],

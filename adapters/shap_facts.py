@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
-from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 
 from .base import CapturedCall
-from .predictors import FrameKind
+from .predictors import FrameKind, TorchModel, as_array, asked_with_arrays
 from .ranges import TrainingData
 from .shap_model import Link
 from .shap_trees import LIBRARIES, LibraryTrees
@@ -51,6 +50,10 @@ class ShapFacts:
     native : bool
         Whether the model is the library's own. XGBoost, LightGBM and CatBoost explain themselves if there is
         no background; then shap's copy is not asked, and may not even take their categories.
+    masker : object
+        What masks the words of a text or the patches of an image; None for rows of a table.
+    approximate : bool
+        Whether the explainer's values add up to the model's answer only about.
     probable, odds : bool
         Whether the units explained can be probabilities, or log-odds.
     """
@@ -68,11 +71,13 @@ class ShapFacts:
     explained_frame: FrameKind | None = None
     trees: list[Any] | None = None
     native: bool = False
+    masker: Any = None
+    approximate: bool = False
     probable: bool = True
     odds: bool = True
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "model": None, "trees": None}
+        return {**self.__dict__, "model": None, "trees": None, "masker": None}
 
     def asked_frame(self, data: TrainingData | None) -> FrameKind | None:
         """The columns of the DataFrame that the explainer's own model is asked with; None for arrays."""
@@ -112,9 +117,9 @@ def read_explainer(explainer: Any) -> ShapFacts:
         link=link,
         coefficients=np.atleast_2d(explainer.coef) if family == "linear" else None,
         output_names=_names(getattr(explainer, "output_names", None)),
-        refused="it explains the loss, which needs the true label of every row"
-        if output == "log_loss"
-        else "",
+        refused=_refusal(explainer, family, output),
+        masker=_parts_masker(explainer),
+        approximate=family == "network",
         model=LibraryTrees(explainer.model.model_type, explainer.model)
         if native
         else _own_model(explainer, family),
@@ -131,10 +136,15 @@ def _family(explainer: Any) -> str:
         return "tree"
     if "LinearExplainer" in names:
         return "linear"
+    if names & {"DeepExplainer", "GradientExplainer"}:
+        return "network"
     return "kernel" if "KernelExplainer" in names else "masker"
 
 
 def _background(explainer: Any, family: str) -> tuple[AnyArray | None, FloatArray, FrameKind | None]:
+    if family == "network":
+        rows = _network_rows(explainer.explainer)
+        return rows, np.full(0 if rows is None else len(rows), 1.0 / (1 if rows is None else len(rows))), None
     masker = getattr(explainer, "masker", None)
     columns = getattr(masker, "feature_names", None) if getattr(masker, "output_dataframe", False) else None
     frame = None if columns is None else FrameKind(tuple(columns))
@@ -157,6 +167,9 @@ def _own_model(explainer: Any, family: str) -> Callable[[Any], Any] | None:
         return predict
     if family == "linear":
         return LinearModel(np.asarray(explainer.coef), explainer.intercept)
+    if family == "network":
+        network = asked_with_arrays(getattr(explainer.explainer, "model", None))
+        return network if isinstance(network, TorchModel) else None
     inner = explainer.model.f if family == "kernel" else explainer.model
     return inner if callable(inner) else None
 
@@ -172,6 +185,27 @@ class LinearModel:
         return np.asarray(np.asarray(X, dtype=np.float64) @ self.coefficients.T + self.intercept)
 
 
+def _refusal(explainer: Any, family: str, output: str) -> str:
+    if output == "log_loss":
+        return "it explains the loss, which needs the true label of every row"
+    if family == "network" and getattr(explainer.explainer, "layer", None) is not None:
+        return "it explains an inner layer, whose values are no features"
+    return ""
+
+
+def _network_rows(inner: Any) -> AnyArray | None:
+    """The background of an explainer of networks, if it is one table."""
+    data = getattr(inner, "data", None)
+    data = data[0] if isinstance(data, list) and len(data) == 1 else data
+    rows = None if data is None or isinstance(data, list) else as_array(data)
+    return rows.astype(np.float64) if rows is not None and rows.ndim == 2 else None
+
+
+def _parts_masker(explainer: Any) -> Any:
+    masker = getattr(explainer, "masker", None)
+    return masker if {"Text", "Image"} & {kind.__name__ for kind in type(masker).__mro__} else None
+
+
 def _names(names: Any) -> list[str] | None:
     return None if names is None or isinstance(names, str) else [str(name) for name in names]
 
@@ -181,8 +215,7 @@ def capture(explainer: Any, explained: Any, explanation: Any) -> CapturedCall:
     facts = replace(read_explainer(explainer), explained_frame=FrameKind.of(explained))
     values = np.asarray(explanation.values)
     if explanation.data is not None and values.ndim in (2, 3):
-        data = explanation.data.to_numpy() if is_frame(explanation.data) else np.asarray(explanation.data)
-        facts = replace(facts, batch=(values, data))
+        facts = replace(facts, batch=(values, as_array(explanation.data)))
     return CapturedCall(facts=facts)
 
 

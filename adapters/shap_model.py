@@ -14,10 +14,14 @@ from lime_guarantee.problem.surrogates import Formula, formula_of
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
+from .base import one_row, unique_names
 from .predictors import FrameKind, FrameModel, like_probabilities
 
 ADDITIVITY = 1e-2
 """How far base + sum(values) may be from the model's answer, as a share of the sum of absolute values."""
+
+APPROXIMATE = 0.5
+"""The same, for explainers whose values add up to the model's answer only about: that is told, no more."""
 
 METHODS = ("decision_function", "predict_proba", "predict")
 """Of an estimator: one of them has to agree with shap's copy of it."""
@@ -105,6 +109,8 @@ class Row:
         The features' names.
     outputs : list of str, or None
         The outputs' names.
+    error : float
+        How far the sum may be from the model's answer, as a share of the sum of absolute values.
     """
 
     values: FloatArray
@@ -112,6 +118,7 @@ class Row:
     instance: AnyArray
     names: list[str]
     outputs: list[str] | None
+    error: float = ADDITIVITY
 
     @property
     def target(self) -> FloatArray:
@@ -125,8 +132,60 @@ class Row:
 
     def near(self, answer: FloatArray, target: FloatArray, k: int) -> BoolArray:
         """Whether answers are what they should be, within the explainer's own error."""
-        allowed = ADDITIVITY * np.abs(self.values[:, k]).sum() + 1e-6 * (1.0 + np.abs(target))
+        allowed = self.error * np.abs(self.values[:, k]).sum() + 1e-6 * (1.0 + np.abs(target))
         return np.asarray(np.abs(answer - target) <= allowed)
+
+
+def row_of(explanation: Any, given: Any, base_values: Any) -> Row:
+    """One row of an explanation, checked."""
+    values = np.asarray(explanation.values)
+    base = np.asarray(base_values)
+    data = explanation.data if given is None else given
+    if base_values is None:
+        raise InvalidInputError(
+            "explanation: it has no base value. Pass explainer=, the shap explainer that made it; or give it "
+            "one, or use `from_shap_values`."
+        )
+    if data is None:
+        raise InvalidInputError("explanation: it keeps no data. Pass instance=, the row that was explained.")
+    instance = instance_of(data)
+    if values.ndim >= 2 and values.shape[0] == 1 and values.shape[1] == instance.size:
+        values, base = values[0], base[0] if base.ndim else base
+    if values.ndim not in (1, 2) or values.shape[0] != instance.size:
+        raise InvalidInputError(
+            f"explanation: one row with a value for each of its features is required; got values of shape "
+            f"{values.shape} for {instance.size} features. Slice one row, explanation[0]; keep all its "
+            "features; interaction values have no region."
+        )
+    values = values.reshape(instance.size, -1).astype(np.float64)
+    base = np.ravel(base).astype(np.float64)
+    if values.shape[1] != base.size:
+        raise InvalidInputError(
+            f"explanation: its values have {values.shape[1]} outputs, its base values {base.size}. "
+            "Interaction values have no region; slice one row, explanation[0]. Slices of what "
+            "SamplingExplainer explains lose their base values, unless it is wrapped: wrap(explainer)."
+        )
+    if not (np.isfinite(values).all() and np.isfinite(base).all()):
+        raise InvalidInputError(
+            "explanation: some of its values are NaN or infinite. A logit link makes them so where the model "
+            "is certain; explain probabilities instead, or clip the model's."
+        )
+    names = explanation.feature_names
+    names = [f"x{i}" for i in range(instance.size)] if names is None else [str(n) for n in names]
+    outputs = explanation.output_names
+    if outputs is not None:
+        outputs = [outputs] if isinstance(outputs, str) else [str(name) for name in outputs]
+    return Row(values, base, instance, unique_names(names), outputs)
+
+
+def instance_of(data: Any) -> AnyArray:
+    """The row of an explanation."""
+    shape = tuple(np.shape(data))
+    if len(shape) != 1 and shape[:1] != (1,):
+        raise InvalidInputError(
+            f"explanation: one row is required; its data has shape {shape}. Slice one: explanation[0]."
+        )
+    return one_row(data)
 
 
 def wanted_output(row: Row, label: int | str | None, known: Sequence[str] | None) -> int:

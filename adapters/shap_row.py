@@ -16,15 +16,25 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Predictor
 from lime_guarantee.space.domain import Domain, categorical_axis, ordered_axis
 from lime_guarantee.space.tables import as_table, is_missing
-from lime_guarantee.support.arrays import AnyArray
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.checks import check_choice
 
 from . import shap_facts, shap_surrogates
-from .base import CAPTURED, Adapter, CapturedCall, one_row, unique_names
+from .base import CAPTURED, Adapter, CapturedCall
 from .ranges import SOME_ROWS, bound_pairs, with_bounds
 from .shap_connect import Connection, connect
 from .shap_facts import ShapFacts, read_explainer
-from .shap_model import Answers, Coalitions, Link, Probability, Row
+from .shap_model import (
+    ADDITIVITY,
+    APPROXIMATE,
+    Answers,
+    Coalitions,
+    Link,
+    Probability,
+    Row,
+    instance_of,
+    row_of,
+)
 from .shap_profile import Profile
 from .shap_trees import SplitRanges
 
@@ -49,6 +59,8 @@ class ShapRowAdapter(Adapter):
         "shap.ExactExplainer",
         "shap.PartitionExplainer",
         "shap.AdditiveExplainer",
+        "shap.DeepExplainer",
+        "shap.GradientExplainer",
         "shap.Explainer",
     )
     watched_explainers = ("shap.TreeExplainer",)  # the others keep their model
@@ -138,11 +150,12 @@ class ShapRowAdapter(Adapter):
         check_choice("units", units, ("explained", "probability"))
         self.read_as = {"surrogate": surrogate, "space": space, "units": units}
         self.facts = self._known_facts()
-        self.row = _row(self.explanation, self.given_instance)
+        self.row = self._read_row()
         self.facts = self._with_background(background)
         if self._predict_fn is None and self.facts.model is None:
             _ = self.predict_fn  # raises: there is none
         self.connection = self._connect()
+        self._tell_error()
         self.instance, self.domain = self.row.instance, self._domain()
         answers = self.connection.model
         self.label, self.label_name = answers.column, self._output_name()
@@ -165,6 +178,46 @@ class ShapRowAdapter(Adapter):
     def base(self) -> float:
         """The base value of the output."""
         return float(self.row.base[self.connection.position])
+
+    def _read_row(self) -> Row:
+        """The row; where shap gave it no base value, that is the mean of the model's answers."""
+        base, facts = self.explanation.base_values, self.facts
+        ask = facts.model if self._predict_fn is None else self._predict_fn
+        outputs = None
+        if base is None and ask is not None and facts.background is not None:
+            answers = Answers(ask, facts.link, None, facts.asked_frame(self.data))
+            base = facts.shares @ answers.every(facts.background)
+            outputs = self._output_without_base(base, answers)
+        row = row_of(self.explanation, self.given_instance, base if outputs is None else base[[outputs]])
+        if outputs is not None:
+            row = replace(row, outputs=[f"Output {outputs}"])
+        return replace(row, error=APPROXIMATE) if facts.approximate else row
+
+    def _output_without_base(self, base: FloatArray, answers: Answers) -> int | None:
+        """The output that the values of a slice, which has lost its base value, are nearest to."""
+        values = np.asarray(self.explanation.values)
+        if values.ndim != 1 or base.size == 1:
+            return None
+        if isinstance(self.given_label, int) and 0 <= self.given_label < base.size:
+            return self.given_label
+        data = self.explanation.data if self.given_instance is None else self.given_instance
+        gaps = np.abs(base + values.sum() - answers.every(instance_of(data)[np.newaxis])[0])
+        near, next_one = np.argsort(gaps)[:2]
+        if gaps[near] > 0.5 * gaps[next_one]:
+            raise InvalidInputError(
+                f"label: the explanation fits outputs {near} and {next_one} of the model about alike. Say "
+                "which was explained with label=."
+            )
+        return int(near)
+
+    def _tell_error(self) -> None:
+        """Note by how much an approximate explainer misses the model's answer."""
+        said, added = self.connection.seen[0], self.row.target[self.connection.position]
+        if not replace(self.row, error=ADDITIVITY).near(said, added, self.connection.position):
+            self.notes.append(
+                f"{self.facts.kind} is approximate: base and values add up to {added:.4g}, and the model "
+                f"says {said:.4g} at the instance. The region takes the explanation as it is."
+            )
 
     def _connect(self) -> Connection:
         estimator = self.captured.estimator
@@ -360,55 +413,6 @@ def _global_seed(seed: int) -> Iterator[None]:
         yield
     finally:
         np.random.set_state(before)  # noqa: NPY002
-
-
-def _row(explanation: Any, given: Any) -> Row:
-    """One row of an explanation, checked."""
-    values = np.asarray(explanation.values)
-    base = np.asarray(explanation.base_values)
-    data = explanation.data if given is None else given
-    if explanation.base_values is None:
-        raise InvalidInputError("explanation: it has no base value. Give it one, or use `from_shap_values`.")
-    if data is None:
-        raise InvalidInputError("explanation: it keeps no data. Pass instance=, the row that was explained.")
-    instance = _instance(data)
-    if values.ndim >= 2 and values.shape[0] == 1 and values.shape[1] == instance.size:
-        values, base = values[0], base[0] if base.ndim else base
-    if values.ndim not in (1, 2) or values.shape[0] != instance.size:
-        raise InvalidInputError(
-            f"explanation: one row with a value for each of its features is required; got values of shape "
-            f"{values.shape} for {instance.size} features. Slice one row, explanation[0]; keep all its "
-            "features; interaction values have no region."
-        )
-    values = values.reshape(instance.size, -1).astype(np.float64)
-    base = np.ravel(base).astype(np.float64)
-    if values.shape[1] != base.size:
-        raise InvalidInputError(
-            f"explanation: its values have {values.shape[1]} outputs, its base values {base.size}. "
-            "Interaction values have no region; slice one row, explanation[0]. Slices of what "
-            "SamplingExplainer explains lose their base values, unless it is wrapped: wrap(explainer)."
-        )
-    if not (np.isfinite(values).all() and np.isfinite(base).all()):
-        raise InvalidInputError(
-            "explanation: some of its values are NaN or infinite. A logit link makes them so where the model "
-            "is certain; explain probabilities instead, or clip the model's."
-        )
-    names = explanation.feature_names
-    names = [f"x{i}" for i in range(instance.size)] if names is None else [str(n) for n in names]
-    outputs = explanation.output_names
-    if outputs is not None:
-        outputs = [outputs] if isinstance(outputs, str) else [str(name) for name in outputs]
-    return Row(values, base, instance, unique_names(names), outputs)
-
-
-def _instance(data: Any) -> AnyArray:
-    """The row of an explanation."""
-    shape = np.shape(data)
-    if len(shape) != 1 and shape[:1] != (1,):
-        raise InvalidInputError(
-            f"explanation: one row is required; its data has shape {shape}. Slice one: explanation[0]."
-        )
-    return one_row(data)
 
 
 def _check_odds(model: Answers, facts: ShapFacts, *, classifier: bool) -> None:
