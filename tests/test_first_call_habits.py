@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from lime.lime_tabular import LimeTabularExplainer
+from lime.lime_tabular import LimeTabularExplainer, RecurrentTabularExplainer
+from lime.submodular_pick import SubmodularPick
 from lime_guarantee.adapters.ranges import TrainingData
 from scipy.sparse import csc_matrix
 from shap_cases import CASES, QUICK, fitted, shap, theirs
@@ -14,7 +15,15 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.preprocessing import StandardScaler
 
-from lime_guarantee import GuaranteeRegion, InvalidInputError, Settings, find_region, guarantee_region, wrap
+from lime_guarantee import (
+    GuaranteeRegion,
+    InvalidInputError,
+    Settings,
+    find_region,
+    guarantee_region,
+    install,
+    wrap,
+)
 from lime_guarantee.api import problem_of
 from lime_guarantee.errors import GuaranteeWarning
 from lime_guarantee.problem.info import ExplanationInfo
@@ -257,3 +266,42 @@ def test_discrete_axes_take_new_values_and_bounds(scaled):
     many = np.linspace(0, 1, 60)[:, np.newaxis]
     assert Domain.from_data(many).kinds == ("continuous",)
     assert Domain.from_data([[0.5], [1.5]]).kinds == ("continuous",)  # too few rows to tell
+
+
+# -- what LIME has besides ---------------------------------------------------------------------------
+
+
+def test_the_explanations_that_sp_lime_picks_have_regions():
+    forest = RandomForestClassifier(5, random_state=0).fit(IRIS, SPECIES)
+    with install():
+        explainer = LimeTabularExplainer(IRIS, random_state=0)
+        picked = theirs(
+            SubmodularPick,
+            explainer,
+            IRIS,
+            forest.predict_proba,
+            sample_size=3,
+            num_features=4,
+            num_exps_desired=2,
+            num_samples=200,
+        )
+        regions = [theirs(explanation.guarantee_region, **QUICK) for explanation in picked.sp_explanations]
+    assert len(regions) == 2
+    assert {region.status for region in regions} <= {"certified", "unfaithful"}
+    assert any(regions)
+
+
+def test_sequences_have_regions_of_their_flat_features():
+    rows = np.random.default_rng(0).normal(size=(250, 3, 2))
+
+    def model(sequences):
+        score = 1 / (1 + np.exp(-sequences[:, :, 0].sum(axis=1)))
+        return np.column_stack([1 - score, score])
+
+    with install():
+        explainer = RecurrentTabularExplainer(
+            rows, feature_names=["a", "b"], discretize_continuous=False, random_state=0
+        )
+        region = explainer.explain_instance(rows[0], model, num_samples=300).guarantee_region(**QUICK)
+    assert region.status == "certified"
+    assert region.names == ("a_t-2", "a_t-1", "a_t-0", "b_t-2", "b_t-1", "b_t-0")
