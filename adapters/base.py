@@ -187,7 +187,8 @@ class Adapter:
         self.bounds, self.tolerance = bounds, tolerance
         self.settings = Settings() if settings is None else settings
         self.read_as, self.notes = dict(options), list[str]()
-        self._predict_fn = asked_with_arrays(self.captured.predict_fn if predict_fn is None else predict_fn)
+        model = self.captured.predict_fn if predict_fn is None else predict_fn
+        self._predict_fn: Callable[[Any], Any] | None = asked_with_arrays(model)
         self.read(**options)
 
     # -- what a subclass says ------------------------------------------------------------------------

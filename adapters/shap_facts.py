@@ -212,11 +212,19 @@ def _names(names: Any) -> list[str] | None:
 
 def capture(explainer: Any, explained: Any, explanation: Any) -> CapturedCall:
     """What to remember when an explainer is called, also of the rows that were explained together."""
-    facts = replace(read_explainer(explainer), explained_frame=FrameKind.of(explained))
+    try:
+        facts = replace(read_explainer(explainer), explained_frame=FrameKind.of(explained))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # explaining goes on as ever
+        facts = unread(type(explainer).__name__, f"its explainer cannot be read ({error})")
     values = np.asarray(explanation.values)
     if explanation.data is not None and values.ndim in (2, 3):
         facts = replace(facts, batch=(values, as_array(explanation.data)))
     return CapturedCall(facts=facts)
+
+
+def unread(kind: str = "none", refused: str = "") -> ShapFacts:
+    """The facts of an explainer of which nothing is known."""
+    return ShapFacts(kind, None, np.empty(0), None, Link("identity"), None, None, refused, None)
 
 
 def mend(explanation: Any) -> None:

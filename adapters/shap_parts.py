@@ -39,6 +39,7 @@ class ShapPartsAdapter(Adapter):
     keeps_model = True
     masker_class: ClassVar[str] = ""
     """The class of shap's masker that knows how to mask the parts."""
+    facts: ShapFacts
 
     @classmethod
     def recognises(cls, explanation: Any) -> bool:

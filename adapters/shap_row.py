@@ -21,6 +21,7 @@ from lime_guarantee.support.checks import check_choice
 
 from . import shap_facts, shap_surrogates
 from .base import CAPTURED, Adapter, CapturedCall
+from .predictors import FrameKind
 from .ranges import SOME_ROWS, bound_pairs, with_bounds
 from .shap_connect import Connection, connect
 from .shap_facts import ShapFacts, read_explainer
@@ -29,7 +30,6 @@ from .shap_model import (
     APPROXIMATE,
     Answers,
     Coalitions,
-    Link,
     Probability,
     Row,
     instance_of,
@@ -106,7 +106,10 @@ class ShapRowAdapter(Adapter):
         seed: int,
         **call: Any,
     ) -> Any:
-        rows = row.to_frame().T if hasattr(row, "to_frame") else np.asarray(row)[np.newaxis]
+        rows = np.asarray(row)[np.newaxis]
+        if hasattr(row, "to_frame"):  # a row of a DataFrame has lost the columns' types
+            known = vars(explainer).get("_data")
+            rows = FrameKind(tuple(row.index)).like(None if known is None else known.frame).frame(rows)
         with _global_seed(seed):
             return explainer(rows, **call)[0]
 
@@ -292,7 +295,7 @@ class ShapRowAdapter(Adapter):
             seen = (None, None) if facts is None else (facts.batch, facts.explained_frame)
             facts = replace(read_explainer(self.explainer), batch=seen[0], explained_frame=seen[1])
         elif facts is None:
-            facts = ShapFacts("none", None, np.empty(0), None, Link("identity"), None, None, "", None)
+            facts = shap_facts.unread()
         if facts.refused:
             raise InvalidInputError(f"explanation: {facts.refused}. Explain the model's output instead.")
         return facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,7 @@ class LibraryTrees:
             return model.predict(X, raw_score=True)
         if self.library == "catboost":
             return model.predict(X, prediction_type="RawFormulaVal")
-        import xgboost
-
+        xgboost = import_module("xgboost")
         rounds = (self.trees.tree_limit or 0) // self.trees.num_stacked_models
         known = {**getattr(self.trees, "_xgb_dmatrix_props", {}), "enable_categorical": True}
         return model.predict(
