@@ -214,11 +214,11 @@ def capture(explainer: Any, explained: Any, explanation: Any) -> CapturedCall:
     """What to remember when an explainer is called, also of the rows that were explained together."""
     try:
         facts = replace(read_explainer(explainer), explained_frame=FrameKind.of(explained))
+        values = np.asarray(explanation.values)
+        if explanation.data is not None and values.ndim in (2, 3):
+            facts = replace(facts, batch=(values, as_array(explanation.data)))
     except (AttributeError, KeyError, TypeError, ValueError) as error:  # explaining goes on as ever
-        facts = unread(type(explainer).__name__, f"its explainer cannot be read ({error})")
-    values = np.asarray(explanation.values)
-    if explanation.data is not None and values.ndim in (2, 3):
-        facts = replace(facts, batch=(values, as_array(explanation.data)))
+        facts = unread(type(explainer).__name__, f"it, or its explainer, cannot be read ({error})")
     return CapturedCall(facts=facts)
 
 

@@ -139,7 +139,8 @@ class ShapImageAdapter(ShapPartsAdapter):
 
     @classmethod
     def looks_alike(cls, explanation: Any) -> bool:
-        return np.ndim(explanation.data) == 3 and np.ndim(explanation.values) in (3, 4)
+        data, values = explanation.data, explanation.values  # of several inputs these are lists
+        return getattr(data, "ndim", 0) == 3 and getattr(values, "ndim", 0) in (3, 4)
 
     def read(self, *, segments: Any = None, patches: int = PATCHES) -> None:
         """Read the patches.

@@ -211,5 +211,5 @@ def test_an_explainer_that_cannot_be_read_explains_as_ever():
             return shap.Explanation(np.zeros(rows.shape), np.zeros(len(rows)), rows)
 
     row = wrap(Odd())(X[:2])[0]
-    with pytest.raises(InvalidInputError, match="its explainer cannot be read"):
+    with pytest.raises(InvalidInputError, match="its explainer, cannot be read"):
         row.guarantee_region(**QUICK)

@@ -203,11 +203,10 @@ def test_uninstall_brings_the_very_same_functions_back():
 
 
 def test_every_class_that_explains_is_patched():
-    """shap's explainers of tabular models that have a __call__ of their own; an instance's does not count."""
+    """shap's explainers that have a __call__ of their own; an instance's does not count."""
     classes = {thing for thing in vars(shap.explainers).values() if isinstance(thing, type)}
     own = {explainer.__name__ for explainer in classes if "__call__" in vars(explainer)}
-    unsupported = {"CoalitionExplainer", "GradientExplainer", "DeepExplainer"}
-    assert own - unsupported == {explainer.__name__ for explainer in EXPLAINERS} - {"Explainer"}
+    assert own - {"CoalitionExplainer"} <= {explainer.__name__ for explainer in EXPLAINERS}
 
 
 def test_importing_changes_nothing():

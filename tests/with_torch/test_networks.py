@@ -143,3 +143,16 @@ def test_lime_and_the_other_explainers_of_shap_explain_networks():
     for make in makers:
         row = theirs(wrap(make(predict, X[:30]), training_data=X), X[:1])[0, :, 1]
         assert row.guarantee_region(**QUICK).status == "certified"
+
+
+def test_a_network_with_several_inputs_is_explained_as_ever_and_has_no_region():
+    class Two(torch.nn.Module):
+        def forward(self, one, other):
+            return one.sum(dim=1, keepdim=True) + other.sum(dim=1, keepdim=True)
+
+    inputs = [ROWS[:30], ROWS[:30, :2]]
+    with install():
+        explanation = theirs(shap.GradientExplainer(Two(), inputs), [part[:2] for part in inputs])
+    assert [part.shape[:2] for part in explanation.values] == [(2, 4), (2, 2)]
+    with pytest.raises(InvalidInputError):
+        guarantee_region(explanation, **QUICK)
