@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lime_guarantee.adapters.base import CAPTURED
+from lime_guarantee.adapters.base import CAPTURED, Adapter
+from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.auditing.checkpoint import Checkpoint
 from lime_guarantee.auditing.fingerprint import (
@@ -152,12 +153,12 @@ def audit(
         parts = adapter.explainer_parts
         if predict_fn is None and not adapter.keeps_model:
             raise InvalidInputError("predict_fn: the explainer explains a function; pass predict_fn=.")
-        known = None if training_data is None else adapter.data_of(training_data, explainer)
+        known = _known(training_data, adapter, explainer)
     else:
         _check_explanations(explanations or (), explainer, predict_fn, theirs)
         known = training_data
         given["explainer"] = explainer
-    real = training_data if data is None else data
+    real = training_data if data is None and not isinstance(training_data, TrainingData) else data
     work = Work(
         explainer=None if X is None else explainer,
         explain_kwargs=dict(explain_kwargs or {}),
@@ -196,6 +197,13 @@ def audit(
                 kept.add(record)
             advance(1)
     return AuditReport(tuple(records[i] for i in range(len(rows))), about)
+
+
+def _known(training_data: Any, adapter: type[Adapter], explainer: Any) -> TrainingData | None:
+    """What is to be remembered of training data: scanned here once, not in every row."""
+    if training_data is None or isinstance(training_data, TrainingData):
+        return training_data
+    return adapter.data_of(training_data, explainer)
 
 
 def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -> Any:
