@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
+from lime_guarantee.auditing.stored import StoredRecords, scan
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
 from lime_guarantee.region.report import extent_of
 from lime_guarantee.support.atomic_write import replacing
@@ -34,7 +35,7 @@ class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, 
     [0]
     """
 
-    def __init__(self, message: str, records: tuple[AuditRecord, ...]) -> None:
+    def __init__(self, message: str, records: Sequence[AuditRecord]) -> None:
         super().__init__(message)
         self.records = records
 
@@ -45,8 +46,9 @@ class AuditReport:
 
     Parameters
     ----------
-    records : tuple of AuditRecord
-        In the order in which explanations were given.
+    records : tuple of AuditRecord, or StoredRecords
+        In the order in which explanations were given. Those of `from_checkpoint` stay in their file, and each
+        is read when it is asked for.
     about : dict
         What was asked: rules, purity, confidence, seed and so on.
     version : str
@@ -66,7 +68,7 @@ class AuditReport:
     True
     """
 
-    records: tuple[AuditRecord, ...]
+    records: Sequence[AuditRecord]
     about: Mapping[str, Any]
     version: str = __version__
 
@@ -87,27 +89,50 @@ class AuditReport:
         return f"<AuditReport: {len(self)} explanations: {found or 'none'}>"
 
     @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every explanation, in their order."""
+        if isinstance(self.records, StoredRecords):
+            return self.records.verdicts
+        return [record.verdict for record in self.records]
+
+    @property
     def counts(self) -> dict[str, int]:
         """How often each verdict was given, from the best to the worst."""
-        found = Counter(record.verdict for record in self.records)
+        found = Counter(self.verdicts)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
     @property
-    def flagged(self) -> tuple[AuditRecord, ...]:
+    def flagged(self) -> Sequence[AuditRecord]:
         """The records that are not trusted, the worst first."""
-        bad = [record for record in self.records if record.verdict in FLAGGED]
-        return tuple(sorted(bad, key=lambda record: (-record.severity, record.index)))
+        return self.worst(FLAGGED)
+
+    @property
+    def unfinished(self) -> int:
+        """How many explanations the audit has not come to: some only if it was cut off."""
+        asked: int = self.about.get("explanations", len(self))
+        return asked - len(self)
+
+    def worst(self, verdicts: Collection[str] = VERDICTS, most: int | None = None) -> Sequence[AuditRecord]:
+        """The records with these verdicts, the worst first, or the first of them."""
+        wanted = [(-VERDICTS.index(v), i) for i, v in enumerate(self.verdicts) if v in verdicts]  # type: ignore[arg-type]
+        places = [i for _, i in sorted(wanted)[:most]]
+        if isinstance(self.records, StoredRecords):
+            return self.records.chosen(places)
+        return tuple(self.records[i] for i in places)
 
     def summary(self) -> str:
         """A report in words: the counts, then the worst explanations and why."""
-        total = len(self.records)
-        lines = [f"{total - len(self.flagged)} of {total} explanations are trusted.", ""]
-        lines += [f"{count:>7,}  {verdict}" for verdict, count in self.counts.items() if count]
-        shown = self.flagged[:10]
+        total, counts = len(self.records), self.counts
+        flagged = sum(counts[verdict] for verdict in FLAGGED)
+        lines = [f"{counts['trusted']} of {total} explanations are trusted.", ""]
+        if self.unfinished:
+            lines.insert(1, f"The audit was cut off: {self.unfinished} explanations are not in it.")
+        lines += [f"{count:>7,}  {verdict}" for verdict, count in counts.items() if count]
+        shown = self.worst(FLAGGED, 10)
         if shown:
             lines += ["", *(f"#{record.index} {record.verdict}: {record.reason}" for record in shown)]
-        if len(self.flagged) > len(shown):
-            lines.append(f"... and {len(self.flagged) - len(shown)} more (see flagged).")
+        if flagged > len(shown):
+            lines.append(f"... and {flagged - len(shown)} more (see flagged).")
         return "\n".join(lines)
 
     def raise_if(self, *verdicts: str) -> None:
@@ -115,8 +140,7 @@ class AuditReport:
         unknown = sorted(set(verdicts) - set(VERDICTS))
         if unknown:
             raise InvalidInputError(f"verdicts: {unknown} are none of {list(VERDICTS)}.")
-        wanted = verdicts or FLAGGED
-        bad = tuple(record for record in self.records if record.verdict in wanted)
+        bad = self.worst(verdicts or FLAGGED)
         if bad:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
@@ -157,12 +181,43 @@ class AuditReport:
 
     def to_json(self) -> str:
         """Everything, as JSON."""
-        data = {
-            "version": self.version,
-            "about": dict(self.about),
-            "records": [record.to_dict() for record in self.records],
-        }
-        return json.dumps(data, allow_nan=False)
+        return "".join(self._json_parts())
+
+    def _json_parts(self) -> Iterator[str]:
+        """The same, record by record: all of them at once may not fit into memory."""
+        head = json.dumps({"version": self.version, "about": dict(self.about)}, allow_nan=False)
+        yield f'{head[:-1]}, "records": ['
+        if isinstance(self.records, StoredRecords):
+            lines = self.records.lines()
+        else:
+            lines = (json.dumps(record.to_dict(), allow_nan=False) for record in self.records)
+        for i, line in enumerate(lines):
+            yield f", {line}" if i else line
+        yield "]}"
+
+    @classmethod
+    def from_checkpoint(cls, path: str | os.PathLike[str]) -> AuditReport:
+        """The report of an audit's checkpoint, also of one that was cut off.
+
+        Its records stay in the file, so keep that. A report of 100,000 explanations needs some hundred
+        megabytes of memory, also while it is saved as JSON, CSV or Parquet or as a page.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lime_guarantee import Domain, Problem, SameValue, audit
+        >>> def model(X):
+        ...     return X[:, 0]
+        >>> problem = Problem(model, model, SameValue(0.1), [0.5], Domain.from_bounds([0], [1]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     done = audit([problem], checkpoint=f"{folder}/audit.jsonl")
+        ...     AuditReport.from_checkpoint(f"{folder}/audit.jsonl") == done
+        True
+        """
+        found = scan(path)
+        if found.about is None:
+            raise InvalidInputError(f"path: {path} is no checkpoint of an audit: it has no first line.")
+        return cls(found.records, found.about, found.about.get("version", __version__))
 
     @classmethod
     def from_json(cls, text: str) -> AuditReport:
@@ -178,7 +233,8 @@ class AuditReport:
             raise InvalidInputError(f"path: .json, .csv or .parquet is required; got {target.name!r}.")
         with replacing(target) as part:
             if target.suffix == ".json":
-                part.write_text(self.to_json(), encoding="utf-8")
+                with part.open("w", encoding="utf-8") as file:
+                    file.writelines(self._json_parts())
             elif target.suffix == ".csv":
                 self.to_frame().to_csv(part, index=False)
             else:
