@@ -1,6 +1,7 @@
 """Workers of every kind give the report of one process; where they fail, that is said and not waited for."""
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
@@ -14,7 +15,8 @@ import joblib
 import pytest
 from lime.lime_tabular import LimeTabularExplainer
 
-from lime_guarantee import InvalidInputError, WorkersError, audit
+from lime_guarantee import Domain, InvalidInputError, Problem, SameValue, WorkersError, audit
+from lime_guarantee.auditing.workers import CHUNK
 
 X, Y, NAMES = audit_models.data()
 TRAIN, ROWS = X[:400], X[400:408]
@@ -50,6 +52,20 @@ def serial():
 
 def test_two_processes_give_the_same_report(serial):
     assert run(n_jobs=2).to_json() == serial.to_json()
+
+
+def test_an_explanation_that_cannot_be_sent_is_refused_and_not_waited_for():
+    """Also where it is not among the first: joblib asks for it while the others are being done."""
+    domain, locks = Domain.from_bounds([0], [1]), [None] * 6 * CHUNK + [threading.Lock()]
+    made = [
+        Problem(first, functools.partial(first, lock=lock), SameValue(0.1), [0.5], domain) for lock in locks
+    ]
+    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
+        audit(made, n_jobs=2, purity=0.9, confidence=0.9)
+
+
+def first(X, lock=None):
+    return X[:, 0]
 
 
 def test_threads_give_the_same_report_also_of_what_cannot_travel(serial):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -199,12 +199,13 @@ def audit(
         done = frozenset[int]() if kept is None else kept.finished
         advance(len(done))
         tasks = ((i, rows[i], _seed(random_state, i)) for i in range(len(rows)) if i not in done)
-        for record in work_done(work, tasks, n_jobs, timeout):
-            if kept is not None:
-                kept.add(record)
-            if kept is None or len(rows) <= MOST_HELD:
-                held[record.index] = record
-            advance(1)
+        with closing(work_done(work, tasks, n_jobs, timeout)) as records:
+            for record in records:
+                if kept is not None:
+                    kept.add(record)
+                if kept is None or len(rows) <= MOST_HELD:
+                    held[record.index] = record
+                advance(1)
     if checkpoint is None:
         return AuditReport(tuple(held[i] for i in range(len(rows))), about)
     stored = scan(checkpoint).records

@@ -8,7 +8,7 @@ wrong; and all waiting has an end.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -114,7 +114,7 @@ def kind_name(adapter: type[Adapter]) -> str:
 
 def work_done(
     work: Work, tasks: Iterable[Task], n_jobs: int | None, timeout: float | None
-) -> Iterator[AuditRecord]:
+) -> Generator[AuditRecord, None, None]:
     """Finished records, in the order in which they are finished; tasks are taken as they are needed."""
     from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
@@ -153,8 +153,10 @@ def _results(calls: Iterable[Any], options: dict[str, Any]) -> Iterator[AuditRec
     """The records of all calls, or the error that tells why there are none."""
     from joblib import Parallel
 
+    found: Any = ()
     try:
-        for done in Parallel(**options)(calls):
+        found = Parallel(**options)(calls)
+        for done in found:
             if isinstance(done, InvalidInputError):
                 raise done
             if isinstance(done, str):
@@ -172,6 +174,11 @@ def _results(calls: Iterable[Any], options: dict[str, Any]) -> Iterator[AuditRec
             "been killed, or have run out of memory. With checkpoint=, the same call goes on from here; "
             "n_jobs=1 needs no workers."
         ) from error
+    finally:
+        if hasattr(found, "close"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib's, that results are not used
+                found.close()
 
 
 def _packed_chunk(chunk: list[Task], work: Work) -> bytes | InvalidInputError:
