@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lime_guarantee.auditing.compare import Comparison, compare
+from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
+from lime_guarantee.auditing.junit import junit_xml
+from lime_guarantee.auditing.mlflow_log import log_to_mlflow
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.auditing.stored import StoredRecords, scan
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
-from lime_guarantee.region.report import extent_of
 from lime_guarantee.support.atomic_write import replacing
 from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
@@ -38,6 +41,13 @@ class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, 
     def __init__(self, message: str, records: Sequence[AuditRecord]) -> None:
         super().__init__(message)
         self.records = records
+
+
+def check_verdicts(parameter: str, verdicts: Collection[str]) -> None:
+    """Raise unless all of them are verdicts."""
+    unknown = sorted(set(verdicts) - set(VERDICTS))
+    if unknown:
+        raise InvalidInputError(f"{parameter}: {unknown} are none of {list(VERDICTS)}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,23 +147,66 @@ class AuditReport:
 
     def raise_if(self, *verdicts: str) -> None:
         """Raise `FlaggedExplanations` if any explanation has one of these verdicts (or is flagged)."""
-        unknown = sorted(set(verdicts) - set(VERDICTS))
-        if unknown:
-            raise InvalidInputError(f"verdicts: {unknown} are none of {list(VERDICTS)}.")
+        check_verdicts("verdicts", verdicts)
         bad = self.worst(verdicts or FLAGGED)
         if bad:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
 
+    def compare(self, earlier: AuditReport) -> Comparison:
+        """What changed since an earlier audit of the same rows: a retrained model's, say.
+
+        Parameters
+        ----------
+        earlier : AuditReport
+            Of the same rows, in the same order; `from_json` and `from_checkpoint` bring one back.
+
+        Returns
+        -------
+        Comparison
+            Its `worse` has the explanations whose verdict is worse now, with their rows; see there for an
+            example.
+        """
+        return compare(self, earlier)
+
+    def to_junit(self, path: str | os.PathLike[str], *, fail_on: Collection[str] = ()) -> None:
+        """Write a JUnit file, which pipelines read: a test case for every explanation.
+
+        Parameters
+        ----------
+        path : path
+            Written whole or not at all.
+        fail_on : collection of str
+            The verdicts that are failures; by default all that are flagged. What ended in an error is one.
+        """
+        check_verdicts("fail_on", fail_on)
+        with replacing(path) as part, part.open("w", encoding="utf-8") as file:
+            file.writelines(junit_xml(self, fail_on))
+
+    def log_to_mlflow(self, *, prefix: str = "audit", artifact_path: str = "audit") -> None:
+        """Log to MLflow's active run: figures as metrics, the page and the JSON as artefacts.
+
+        What was asked (purity, confidence and so on) becomes parameters. Needs the extra ``mlflow``.
+
+        Parameters
+        ----------
+        prefix : str
+            What the names of metrics and parameters begin with: ``audit.trusted_share`` and so on.
+        artifact_path : str
+            The folder, among the run's artefacts, for ``audit.html`` and ``audit.json``, which has the
+            certificates.
+        """
+        log_to_mlflow(self, prefix, artifact_path)
+
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every explanation."""
         pandas = require("pandas", "AuditReport.to_frame", extra="pandas")
-        return pandas.DataFrame([_row(record) for record in self.records], columns=COLUMNS)
+        return pandas.DataFrame([row_of(record) for record in self.records], columns=COLUMNS)
 
     def features_frame(self) -> Any:
         """A pandas DataFrame with a row for every explanation and feature."""
         pandas = require("pandas", "AuditReport.features_frame", extra="pandas")
-        rows = [row for record in self.records for row in _feature_rows(record)]
+        rows = [row for record in self.records for row in feature_rows_of(record)]
         return pandas.DataFrame(rows, columns=FEATURE_COLUMNS)
 
     def plot_reach(
@@ -263,92 +316,3 @@ class AuditReport:
         from lime_guarantee.views.html.notebook import report_view
 
         return report_view(self)
-
-
-COLUMNS = [
-    "index",
-    "verdict",
-    "reason",
-    "status",
-    "label",
-    "log10_volume",
-    "share",
-    "coverage",
-    "lowest_reach",
-    "lowest_reach_feature",
-    "dishonest_features",
-    "real_failing",
-    "synthetic_failing",
-    "evaluations",
-]
-
-
-def _row(record: AuditRecord) -> dict[str, Any]:
-    region, check = record.region, record.data_check
-    row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
-    row["dishonest_features"] = ", ".join(f.feature for f in record.findings if f.dishonest)
-    row.update(coverage=record.coverage, evaluations=record.evaluations)
-    if check is not None:
-        row.update(real_failing=check.real_rate, synthetic_failing=check.synthetic_rate)
-    if region is not None:
-        explained = region.explained
-        row.update(
-            status=region.status,
-            label=None if explained is None else explained.label_name or explained.label,
-        )
-        if region:
-            shortest = min(range(len(region.names)), key=lambda i: region.reach[i])
-            row.update(
-                log10_volume=region.log10_volume,
-                share=region.share,
-                lowest_reach=float(region.reach[shortest]),
-                lowest_reach_feature=region.names[shortest],
-            )
-    return row
-
-
-FEATURE_COLUMNS = [
-    "index",
-    "feature",
-    "instance",
-    "weight",
-    "reach",
-    "lower",
-    "upper",
-    "claimed_irrelevant",
-    "dishonest",
-    "failing_lower_bound",
-    "break_below",
-    "break_above",
-]
-
-
-def _feature_rows(record: AuditRecord) -> list[dict[str, Any]]:
-    region = record.region
-    if region is None:
-        return []
-    found = {finding.feature: finding for finding in record.findings}
-    rows = []
-    for i, axis in enumerate(region.domain.axes):
-        finding = found.get(axis.name)
-        value = region.instance[i]
-        row: dict[str, Any] = {
-            "index": record.index,
-            "feature": axis.name,
-            "instance": axis.value_entry(value),
-            "weight": None if region.explained is None else region.explained.weights[i],
-            "claimed_irrelevant": finding is not None,
-            "dishonest": finding is not None and finding.dishonest,
-        }
-        if region:
-            row["reach"] = float(region.reach[i])
-            lower, upper = axis.bounds_entry(extent_of(region, i))
-            row.update(lower=lower, upper=upper)
-        if finding is not None and finding.dishonest:
-            row.update(
-                failing_lower_bound=finding.failing_lower_bound,
-                break_below=finding.break_below,
-                break_above=finding.break_above,
-            )
-        rows.append(row)
-    return rows

@@ -59,6 +59,8 @@ def run_audit(options: argparse.Namespace) -> AuditReport:
     report.save(out / "audit.json")
     report.save(out / "audit.csv")
     report.to_html(out / "audit.html")
+    if options.junit is not None:
+        report.to_junit(options.junit, fail_on=options.fail_on)
     return report
 
 

@@ -95,6 +95,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SHARE",
         help="the share of rows that may end in an error; more end the command with 2 (default: 0)",
     )
+    audit.add_argument("--junit", type=Path, metavar="FILE", help="write the verdicts as JUnit XML, too")
+    audit.add_argument("--github", action="store_true", help="print annotations for GitHub Actions")
     audit.add_argument("--no-progress", action="store_true", help="show no bar")
     audit.set_defaults(run=_audit)
     return parser
@@ -186,16 +188,20 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _audit(options: argparse.Namespace) -> int:
+    from lime_guarantee.auditing.junit import github_annotations
     from lime_guarantee.cli.commands import run_audit
 
     report: Any = run_audit(options)
     sys.stdout.write(report.summary() + "\n")
+    if options.github:
+        rows = str(options.rows) if options.rows.suffix == ".csv" else None
+        sys.stdout.writelines(f"{line}\n" for line in github_annotations(report, options.fail_on, rows))
     failed = report.counts["error"]
     if failed > options.allow_errors * len(report):
-        first = next(record for record in report if record.verdict == "error")
+        first = report.worst(("error",), 1)[0]
         _say(
             f"{failed} of {len(report)} rows ended in an error, and --allow-errors allows "
-            f"{options.allow_errors:g} of them. The first is row {first.index}: {first.reason}"
+            f"{options.allow_errors:g} of them. Row {first.index}: {' '.join(first.reason.split())}"
         )
         return 2
     return 1 if any(report.counts[verdict] for verdict in options.fail_on) else 0
