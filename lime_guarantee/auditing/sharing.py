@@ -24,6 +24,10 @@ from lime_guarantee.support.imports import require
 _kept: dict[str, Any] = {}  # in a worker: what it was sent last, by its key
 
 
+def _library(backend: Any) -> str:
+    return type(backend).__module__.partition(".")[0]
+
+
 @contextmanager
 def sharing(thing: Any, backend: Any) -> Iterator[tuple[str, Any]]:
     """A key and a small reference, which workers of joblib's backend turn into the thing with `received`.
@@ -31,15 +35,14 @@ def sharing(thing: Any, backend: Any) -> Iterator[tuple[str, Any]]:
     Dask puts the content in the place of its reference before a worker sees it.
     """
     content, key = packed(thing), uuid4().hex
-    library = type(backend).__module__.partition(".")[0]
-    if library == "ray":
+    if _library(backend) == "ray":
         yield key, require("ray", "a Ray cluster", extra="all").put(content)
     elif hasattr(backend, "client"):  # dask's
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the model is large
             future = backend.client.submit(bytes, content, key=f"lime-guarantee-{key}")
         yield key, future
-    elif library == "joblib":
+    elif _library(backend) == "joblib":
         with tempfile.TemporaryDirectory(prefix="lime-guarantee-") as folder:
             path = Path(folder) / key
             path.write_bytes(content)
@@ -63,7 +66,10 @@ def _content(reference: Any) -> bytes:
         return reference.read_bytes()
     if isinstance(reference, bytes):
         return reference
-    content: bytes = require("ray", "a Ray cluster", extra="all").get(reference)
+    if hasattr(reference, "result"):  # dask's, if one worker is left: joblib works here then
+        content: bytes = reference.result()
+    else:
+        content = require("ray", "a Ray cluster", extra="all").get(reference)
     return content
 
 
