@@ -124,7 +124,7 @@ class AuditReport:
 
     def worst(self, verdicts: Collection[str] = VERDICTS, most: int | None = None) -> Sequence[AuditRecord]:
         """The records with these verdicts, the worst first, or the first of them."""
-        wanted = [(-VERDICTS.index(v), i) for i, v in enumerate(self.verdicts) if v in verdicts]  # type: ignore[arg-type]
+        wanted = [(-VERDICTS.index(v), i) for i, v in enumerate(self.verdicts) if v in verdicts]
         places = [i for _, i in sorted(wanted)[:most]]
         if isinstance(self.records, StoredRecords):
             return self.records.chosen(places)

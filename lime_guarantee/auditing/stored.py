@@ -142,7 +142,7 @@ def _head(line: bytes, path: Path, number: int) -> tuple[int, int]:
     if begins is None or not line.endswith(b"}\n"):
         data = parsed(line.decode("utf-8"), path, number)
         return int(data["index"]), VERDICTS.index(data["verdict"])
-    return int(begins[1]), VERDICTS.index(begins[2].decode())  # type: ignore[arg-type]
+    return int(begins[1]), VERDICTS.index(begins[2].decode())
 
 
 def _line_at(file: IO[bytes], offset: int) -> str:

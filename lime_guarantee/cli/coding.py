@@ -110,8 +110,8 @@ class FrameFunction:
 
     def get_params(self) -> dict[str, Any]:
         """The parameters of the model, by which a checkpoint knows it."""
-        owner = getattr(self.ask, "__self__", None)
-        return dict(owner.get_params()) if hasattr(owner, "get_params") else {}
+        parameters = getattr(getattr(self.ask, "__self__", None), "get_params", dict)
+        return dict(parameters())
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _distinct(column: Any) -> list[Hashable]:
     found = set(map(_word, column.tolist()))
     words = [word for word in found if word is not None]
     try:
-        words.sort()  # type: ignore[type-var]
+        words.sort()
     except TypeError:
         words.sort(key=str)
     return [*words, *([None] if None in found else [])]

@@ -67,6 +67,11 @@ def run_audit(options: argparse.Namespace) -> AuditReport:
 class _Job:
     """Model, data and explainer, as the options name them."""
 
+    data: Any
+    rows: Any
+    known: Any
+    """What an adapter is told of the data: it may be the data."""
+
     def __init__(self, options: argparse.Namespace) -> None:
         data, rows = read_table(options.data, "--data"), read_table(options.rows, "--rows")
         same_columns(data, rows, options.data, options.rows)
