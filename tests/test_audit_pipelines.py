@@ -166,23 +166,26 @@ def test_annotations_are_escaped_and_few():
     assert all("file=" not in line for line in github_annotations(report))
 
 
-def test_the_command_line_writes_junit_and_annotations(tmp_path, capsys, earlier):
+def test_the_command_line_writes_junit_and_annotations(tmp_path, capsys):
+    """Of explanations that miss the model by more than next to nothing: flagged, and allowed."""
     pandas.DataFrame(TRAIN, columns=NAMES).to_csv(tmp_path / "train.csv", index=False)
     pandas.DataFrame(ROWS[:2], columns=NAMES).to_csv(tmp_path / "rows.csv", index=False)
     files = ["--data", str(tmp_path / "train.csv"), "--rows", str(tmp_path / "rows.csv")]
-    more = ["--junit", str(tmp_path / "audit.xml"), "--github", "--fail-on", "dishonest,narrow"]
-    settings = ["--purity", "0.9", "--confidence", "0.9", "--effort", "low", "--no-progress"]
-    code = main(
-        ["audit", "--model", "audit_models:predict", *files, "--out", str(tmp_path), *more, *settings]
-    )
+    more = ["--junit", str(tmp_path / "audit.xml"), "--github", "--fail-on", "dishonest,off-manifold"]
+    strict = ["--agreement", "value", "--tolerance", "1e-6", "--no-progress"]
+    command = ["audit", "--model", "audit_models:predict", *files, "--out", str(tmp_path), *strict]
+    assert main([*command, *more]) == 0
     report = AuditReport.from_json((tmp_path / "audit.json").read_text())
-    failed = report.counts["dishonest"] + report.counts["narrow"]
-    assert code == (1 if failed else 0)
+    assert report.counts["unfaithful"] == 2
     suite = ElementTree.parse(tmp_path / "audit.xml").getroot().find("testsuite")
-    assert (suite.get("tests"), suite.get("failures")) == ("2", str(failed))
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
     lines = capsys.readouterr().out.splitlines()
-    expected = list(github_annotations(report, ["dishonest", "narrow"], str(tmp_path / "rows.csv")))
-    assert lines[-len(expected) :] == expected
+    expected = list(github_annotations(report, ["dishonest", "off-manifold"], str(tmp_path / "rows.csv")))
+    assert lines[-3:] == expected
+    assert [line.split(" ")[0] for line in expected] == ["::warning", "::warning", "::notice"]
+    assert main([*command, "--junit", str(tmp_path / "audit.xml")]) == 1
+    suite = ElementTree.parse(tmp_path / "audit.xml").getroot().find("testsuite")
+    assert suite.get("failures") == "2"
 
 
 # ----------------------------------------------------------------------------------------- MLflow

@@ -141,9 +141,9 @@ def test_thousands_of_records_are_summed_up_and_written_in_little_memory(report,
 
 
 def test_a_page_lists_the_worst_and_sums_over_all():
-    bad = [AuditRecord(i, "dishonest", f"It leaves out feature {i}.") for i in range(30)]
-    good = [AuditRecord(i, "trusted", "It holds.") for i in range(30, MOST_LISTED + 100)]
-    page = AuditReport((*good[:50], *bad, *good[50:]), {}).to_html()
+    good = [AuditRecord(i, "trusted", "It holds.") for i in range(MOST_LISTED + 70)]
+    bad = [AuditRecord(len(good) + i, "dishonest", f"It leaves out feature {i}.") for i in range(30)]
+    page = AuditReport((*good, *bad), {}).to_html()
     assert page.count('"verdict":"dishonest"') == 30
     assert page.count('"verdict":"trusted"') == MOST_LISTED - 30
     assert f"<strong>{len(good):,} of {len(good) + 30:,} explanations are trusted.</strong>" in page
