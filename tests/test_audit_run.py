@@ -87,8 +87,8 @@ def test_a_report_is_written_to_files(serial, tmp_path, suffix):
 def test_a_file_that_cannot_be_written_leaves_the_old_one(serial, tmp_path):
     path = tmp_path / "audit.json"
     path.write_text("old")
-    unwritable = AuditRecord(8, "trusted", "JSON has no such number.", coverage=float("nan"))
-    with pytest.raises(ValueError, match="JSON compliant"):
+    unwritable = AuditRecord(8, "trusted", "JSON has no such number.", evaluations=1j)
+    with pytest.raises(TypeError, match="not JSON serializable"):
         AuditReport((*serial.records, unwritable), serial.about).save(path)
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["audit.json"]
