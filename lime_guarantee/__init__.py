@@ -14,7 +14,7 @@ from lime_guarantee.adapters.hooks import install, is_installed, uninstall, wrap
 from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
-from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
+from lime_guarantee.auditing import AuditReport, Comparison, FlaggedExplanations, assert_trusted, audit
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
@@ -47,6 +47,7 @@ __all__ = [
     "Balanced",
     "Boundary",
     "Certificate",
+    "Comparison",
     "Divide",
     "Domain",
     "ExplanationInfo",
@@ -72,6 +73,7 @@ __all__ = [
     "Uniform",
     "WorkersError",
     "__version__",
+    "assert_trusted",
     "audit",
     "find_region",
     "from_shap_values",

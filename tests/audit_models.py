@@ -73,3 +73,31 @@ class KillsAlways:
         if os.getpid() != self.parent:
             os.kill(os.getpid(), signal.SIGKILL)
         return predict(X)
+
+
+def always_raises(X):
+    """A model whose database has gone."""
+    raise RuntimeError("no such table")
+
+
+def one_dimension(X):
+    """The probability of one class, where a table is wanted."""
+    return predict(X)[:, 1]
+
+
+def not_a_number(X):
+    """Answers that are none."""
+    return np.full((len(X), 2), np.nan)
+
+
+def log_odds(X):
+    """Scores that are no probabilities."""
+    return 10 * predict(X) - 5
+
+
+def words(X):
+    """The names of classes."""
+    return np.array(["malignant", "benign"])[predict(X).argmax(axis=1)]
+
+
+fails_on_row_401 = FailsOn(data()[0][401, 0])

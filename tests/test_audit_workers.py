@@ -1,6 +1,7 @@
 """Workers of every kind give the report of one process; where they fail, that is said and not waited for."""
 
 import contextlib
+import functools
 import importlib
 import os
 import sys
@@ -8,13 +9,17 @@ import threading
 import warnings
 
 import audit_models
+import cloudpickle
 import dask
 import distributed
 import joblib
 import pytest
+from joblib.parallel import get_active_backend
 from lime.lime_tabular import LimeTabularExplainer
 
-from lime_guarantee import InvalidInputError, WorkersError, audit
+from lime_guarantee import Domain, InvalidInputError, Problem, SameValue, WorkersError, audit
+from lime_guarantee.auditing.sharing import received, sharing
+from lime_guarantee.auditing.workers import CHUNK
 
 X, Y, NAMES = audit_models.data()
 TRAIN, ROWS = X[:400], X[400:408]
@@ -50,6 +55,20 @@ def serial():
 
 def test_two_processes_give_the_same_report(serial):
     assert run(n_jobs=2).to_json() == serial.to_json()
+
+
+def test_an_explanation_that_cannot_be_sent_is_refused_and_not_waited_for():
+    """Also where it is not among the first: joblib asks for it while the others are being done."""
+    domain, locks = Domain.from_bounds([0], [1]), [None] * 6 * CHUNK + [threading.Lock()]
+    made = [
+        Problem(first, functools.partial(first, lock=lock), SameValue(0.1), [0.5], domain) for lock in locks
+    ]
+    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
+        audit(made, n_jobs=2, purity=0.9, confidence=0.9)
+
+
+def first(X, lock=None):
+    return X[:, 0]
 
 
 def test_threads_give_the_same_report_also_of_what_cannot_travel(serial):
@@ -153,6 +172,18 @@ def test_a_module_that_a_dask_cluster_does_not_have_is_named(cluster, tmp_path, 
     predict = importlib.import_module("only_here").predict
     with pytest.raises(WorkersError, match=r"No module named 'only_here'.*Install"):
         run_there(cluster, predict_fn=predict, timeout=PATIENCE)
+
+
+def test_a_dask_cluster_is_sent_a_model_once(cluster):
+    """A task has a reference; a worker, or joblib in this process, has what it stands for."""
+    model = {"trees": os.urandom(1_000_000)}
+    with warnings.catch_warnings(), cluster.as_current(), joblib.parallel_config(backend="dask"):
+        warnings.simplefilter("ignore")  # dask's own
+        with sharing(model, get_active_backend()[0]) as (key, reference):
+            assert len(cloudpickle.dumps(reference)) < 5_000
+            there = [cluster.submit(received, key, reference, pure=False) for _ in range(3)]
+            assert [future.result(PATIENCE) for future in there] == [model] * 3
+            assert received(key, reference) == model
 
 
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(cluster, serial, tmp_path):

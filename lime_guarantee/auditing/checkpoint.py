@@ -15,7 +15,8 @@ from types import TracebackType
 from typing import IO, Any
 
 from lime_guarantee.auditing.fingerprint import differences
-from lime_guarantee.auditing.record import AuditRecord
+from lime_guarantee.auditing.record import VERDICTS, AuditRecord
+from lime_guarantee.auditing.stored import Scanned, scan
 from lime_guarantee.errors import InvalidInputError
 
 
@@ -33,19 +34,17 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
         self.path = Path(path)
         self.about = json.loads(json.dumps(about))
-        self.records: dict[int, AuditRecord] = {}
+        self.finished: frozenset[int] = frozenset()
+        """The explanations that are done; those that ended in an error are not."""
         self._file: IO[str] | None = None
 
     def __enter__(self) -> Checkpoint:
-        lines = self._whole_lines()
-        if lines:
-            self._check_head(lines[0])
-            for number, line in enumerate(lines[1:], start=2):
-                record = AuditRecord.from_dict(self._read(line, number))
-                self.records[record.index] = record  # of a row that was tried again, the last one counts
-            self.records = {i: one for i, one in self.records.items() if one.verdict != "error"}
+        known = self._known()
+        if known is not None:
+            done = known.records.codes != VERDICTS.index("error")
+            self.finished = frozenset(known.places[done].tolist())
         self._file = self.path.open("a", encoding="utf-8")
-        if not lines:
+        if known is None:
             self._write(self.about)
         return self
 
@@ -59,8 +58,7 @@ class Checkpoint:
         self._file.close()
 
     def add(self, record: AuditRecord) -> None:
-        """Keep a record; when this returns, it is on the disk."""
-        self.records[record.index] = record
+        """Write a record; when this returns, it is on the disk."""
         self._write(record.to_dict())
 
     def _write(self, data: Mapping[str, Any]) -> None:
@@ -69,32 +67,20 @@ class Checkpoint:
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _whole_lines(self) -> list[str]:
-        """The lines that end; what follows the last of them was cut off, and is taken away."""
+    def _known(self) -> Scanned | None:
+        """What the file holds, if it is about the same; what was cut off at its end is taken away."""
         if not self.path.exists():
-            return []
-        content = self.path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if len(whole) < len(content):
+            return None
+        known = scan(self.path)
+        if known.size < self.path.stat().st_size:
             with self.path.open("r+b") as file:
-                file.truncate(len(whole))
-        return whole.decode("utf-8").splitlines()
-
-    def _check_head(self, line: str) -> None:
-        found = self._read(line, 1)
-        different = differences(found, self.about)
+                file.truncate(known.size)
+        if known.about is None:
+            return None
+        different = differences(known.about, self.about)
         if different:
             raise InvalidInputError(
                 f"checkpoint: {self.path} belongs to another audit: {', '.join(different)} differ. Give "
                 "another file, or the same model, explainer, arguments and random_state as before."
             )
-
-    def _read(self, line: str, number: int) -> dict[str, Any]:
-        try:
-            data: dict[str, Any] = json.loads(line)
-        except ValueError as error:
-            raise InvalidInputError(
-                f"checkpoint: line {number} of {self.path} is not JSON ({error}). The file was changed by "
-                "something else; give another one."
-            ) from error
-        return data
+        return known

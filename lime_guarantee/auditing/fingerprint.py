@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.space.tables import as_table
 
 ASKED_ROWS = 16
@@ -30,6 +31,8 @@ def fingerprint(X: Any) -> str:
     """The same for the same rows; empty where there are none."""
     if X is None:
         return ""
+    if isinstance(X, TrainingData):
+        return _digest(repr((X.domain, X.rows.tolist())).encode())
     values = as_table(X).values
     content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
     return _digest(content)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lime_guarantee.auditing.compare import Comparison, compare
+from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
+from lime_guarantee.auditing.junit import junit_xml
+from lime_guarantee.auditing.mlflow_log import log_to_mlflow
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
+from lime_guarantee.auditing.stored import StoredRecords, scan
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
-from lime_guarantee.region.report import extent_of
 from lime_guarantee.support.atomic_write import replacing
 from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
@@ -34,9 +38,16 @@ class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, 
     [0]
     """
 
-    def __init__(self, message: str, records: tuple[AuditRecord, ...]) -> None:
+    def __init__(self, message: str, records: Sequence[AuditRecord]) -> None:
         super().__init__(message)
         self.records = records
+
+
+def check_verdicts(parameter: str, verdicts: Collection[str]) -> None:
+    """Raise unless all of them are verdicts."""
+    unknown = sorted(set(verdicts) - set(VERDICTS))
+    if unknown:
+        raise InvalidInputError(f"{parameter}: {unknown} are none of {list(VERDICTS)}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +56,9 @@ class AuditReport:
 
     Parameters
     ----------
-    records : tuple of AuditRecord
-        In the order in which explanations were given.
+    records : tuple of AuditRecord, or StoredRecords
+        In the order in which explanations were given. Those of `from_checkpoint` stay in their file, and each
+        is read when it is asked for.
     about : dict
         What was asked: rules, purity, confidence, seed and so on.
     version : str
@@ -66,7 +78,7 @@ class AuditReport:
     True
     """
 
-    records: tuple[AuditRecord, ...]
+    records: Sequence[AuditRecord]
     about: Mapping[str, Any]
     version: str = __version__
 
@@ -87,49 +99,114 @@ class AuditReport:
         return f"<AuditReport: {len(self)} explanations: {found or 'none'}>"
 
     @property
+    def verdicts(self) -> list[str]:
+        """The verdict of every explanation, in their order."""
+        if isinstance(self.records, StoredRecords):
+            return self.records.verdicts
+        return [record.verdict for record in self.records]
+
+    @property
     def counts(self) -> dict[str, int]:
         """How often each verdict was given, from the best to the worst."""
-        found = Counter(record.verdict for record in self.records)
+        found = Counter(self.verdicts)
         return {verdict: found[verdict] for verdict in VERDICTS}
 
     @property
-    def flagged(self) -> tuple[AuditRecord, ...]:
+    def flagged(self) -> Sequence[AuditRecord]:
         """The records that are not trusted, the worst first."""
-        bad = [record for record in self.records if record.verdict in FLAGGED]
-        return tuple(sorted(bad, key=lambda record: (-record.severity, record.index)))
+        return self.worst(FLAGGED)
+
+    @property
+    def unfinished(self) -> int:
+        """How many explanations the audit has not come to: some only if it was cut off."""
+        asked: int = self.about.get("explanations", len(self))
+        return asked - len(self)
+
+    def worst(self, verdicts: Collection[str] = VERDICTS, most: int | None = None) -> Sequence[AuditRecord]:
+        """The records with these verdicts, the worst first, or the first of them."""
+        wanted = [(-VERDICTS.index(v), i) for i, v in enumerate(self.verdicts) if v in verdicts]
+        places = [i for _, i in sorted(wanted)[:most]]
+        if isinstance(self.records, StoredRecords):
+            return self.records.chosen(places)
+        return tuple(self.records[i] for i in places)
 
     def summary(self) -> str:
         """A report in words: the counts, then the worst explanations and why."""
-        total = len(self.records)
-        lines = [f"{total - len(self.flagged)} of {total} explanations are trusted.", ""]
-        lines += [f"{count:>7,}  {verdict}" for verdict, count in self.counts.items() if count]
-        shown = self.flagged[:10]
+        total, counts = len(self.records), self.counts
+        flagged = sum(counts[verdict] for verdict in FLAGGED)
+        lines = [f"{counts['trusted']} of {total} explanations are trusted.", ""]
+        if self.unfinished:
+            lines.insert(1, f"The audit was cut off: {self.unfinished} explanations are not in it.")
+        lines += [f"{count:>7,}  {verdict}" for verdict, count in counts.items() if count]
+        shown = self.worst(FLAGGED, 10)
         if shown:
             lines += ["", *(f"#{record.index} {record.verdict}: {record.reason}" for record in shown)]
-        if len(self.flagged) > len(shown):
-            lines.append(f"... and {len(self.flagged) - len(shown)} more (see flagged).")
+        if flagged > len(shown):
+            lines.append(f"... and {flagged - len(shown)} more (see flagged).")
         return "\n".join(lines)
 
     def raise_if(self, *verdicts: str) -> None:
         """Raise `FlaggedExplanations` if any explanation has one of these verdicts (or is flagged)."""
-        unknown = sorted(set(verdicts) - set(VERDICTS))
-        if unknown:
-            raise InvalidInputError(f"verdicts: {unknown} are none of {list(VERDICTS)}.")
-        wanted = verdicts or FLAGGED
-        bad = tuple(record for record in self.records if record.verdict in wanted)
+        check_verdicts("verdicts", verdicts)
+        bad = self.worst(verdicts or FLAGGED)
         if bad:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
 
+    def compare(self, earlier: AuditReport) -> Comparison:
+        """What changed since an earlier audit of the same rows: a retrained model's, say.
+
+        Parameters
+        ----------
+        earlier : AuditReport
+            Of the same rows, in the same order; `from_json` and `from_checkpoint` bring one back.
+
+        Returns
+        -------
+        Comparison
+            Its `worse` has the explanations whose verdict is worse now, with their rows; see there for an
+            example.
+        """
+        return compare(self, earlier)
+
+    def to_junit(self, path: str | os.PathLike[str], *, fail_on: Collection[str] = ()) -> None:
+        """Write a JUnit file, which pipelines read: a test case for every explanation.
+
+        Parameters
+        ----------
+        path : path
+            Written whole or not at all.
+        fail_on : collection of str
+            The verdicts that are failures; by default all that are flagged. What ended in an error is one.
+        """
+        check_verdicts("fail_on", fail_on)
+        with replacing(path) as part, part.open("w", encoding="utf-8") as file:
+            file.writelines(junit_xml(self, fail_on))
+
+    def log_to_mlflow(self, *, prefix: str = "audit", artifact_path: str = "audit") -> None:
+        """Log to MLflow's active run: figures as metrics, the page and the JSON as artefacts.
+
+        What was asked (purity, confidence and so on) becomes parameters. Needs the extra ``mlflow``.
+
+        Parameters
+        ----------
+        prefix : str
+            What the names of metrics and parameters begin with: ``audit.trusted_share`` and so on.
+        artifact_path : str
+            The folder, among the run's artefacts, for ``audit.html`` and ``audit.json``, which has the
+            certificates.
+        """
+        log_to_mlflow(self, prefix, artifact_path)
+
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every explanation."""
         pandas = require("pandas", "AuditReport.to_frame", extra="pandas")
-        return pandas.DataFrame([_row(record) for record in self.records], columns=COLUMNS)
+        return pandas.DataFrame([row_of(record) for record in self.records], columns=COLUMNS)
 
     def features_frame(self) -> Any:
         """A pandas DataFrame with a row for every explanation and feature."""
         pandas = require("pandas", "AuditReport.features_frame", extra="pandas")
-        rows = [row for record in self.records for row in _feature_rows(record)]
+        rows = [row for record in self.records for row in feature_rows_of(record)]
         return pandas.DataFrame(rows, columns=FEATURE_COLUMNS)
 
     def plot_reach(
@@ -157,12 +234,43 @@ class AuditReport:
 
     def to_json(self) -> str:
         """Everything, as JSON."""
-        data = {
-            "version": self.version,
-            "about": dict(self.about),
-            "records": [record.to_dict() for record in self.records],
-        }
-        return json.dumps(data, allow_nan=False)
+        return "".join(self._json_parts())
+
+    def _json_parts(self) -> Iterator[str]:
+        """The same, record by record: all of them at once may not fit into memory."""
+        head = json.dumps({"version": self.version, "about": dict(self.about)}, allow_nan=False)
+        yield f'{head[:-1]}, "records": ['
+        if isinstance(self.records, StoredRecords):
+            lines = self.records.lines()
+        else:
+            lines = (json.dumps(record.to_dict(), allow_nan=False) for record in self.records)
+        for i, line in enumerate(lines):
+            yield f", {line}" if i else line
+        yield "]}"
+
+    @classmethod
+    def from_checkpoint(cls, path: str | os.PathLike[str]) -> AuditReport:
+        """The report of an audit's checkpoint, also of one that was cut off.
+
+        Its records stay in the file, so keep that. A report of 100,000 explanations needs some hundred
+        megabytes of memory, also while it is saved as JSON, CSV or Parquet or as a page.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from lime_guarantee import Domain, Problem, SameValue, audit
+        >>> def model(X):
+        ...     return X[:, 0]
+        >>> problem = Problem(model, model, SameValue(0.1), [0.5], Domain.from_bounds([0], [1]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     done = audit([problem], checkpoint=f"{folder}/audit.jsonl")
+        ...     AuditReport.from_checkpoint(f"{folder}/audit.jsonl") == done
+        True
+        """
+        found = scan(path)
+        if found.about is None:
+            raise InvalidInputError(f"path: {path} is no checkpoint of an audit: it has no first line.")
+        return cls(found.records, found.about, found.about.get("version", __version__))
 
     @classmethod
     def from_json(cls, text: str) -> AuditReport:
@@ -178,7 +286,8 @@ class AuditReport:
             raise InvalidInputError(f"path: .json, .csv or .parquet is required; got {target.name!r}.")
         with replacing(target) as part:
             if target.suffix == ".json":
-                part.write_text(self.to_json(), encoding="utf-8")
+                with part.open("w", encoding="utf-8") as file:
+                    file.writelines(self._json_parts())
             elif target.suffix == ".csv":
                 self.to_frame().to_csv(part, index=False)
             else:
@@ -207,92 +316,3 @@ class AuditReport:
         from lime_guarantee.views.html.notebook import report_view
 
         return report_view(self)
-
-
-COLUMNS = [
-    "index",
-    "verdict",
-    "reason",
-    "status",
-    "label",
-    "log10_volume",
-    "share",
-    "coverage",
-    "lowest_reach",
-    "lowest_reach_feature",
-    "dishonest_features",
-    "real_failing",
-    "synthetic_failing",
-    "evaluations",
-]
-
-
-def _row(record: AuditRecord) -> dict[str, Any]:
-    region, check = record.region, record.data_check
-    row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
-    row["dishonest_features"] = ", ".join(f.feature for f in record.findings if f.dishonest)
-    row.update(coverage=record.coverage, evaluations=record.evaluations)
-    if check is not None:
-        row.update(real_failing=check.real_rate, synthetic_failing=check.synthetic_rate)
-    if region is not None:
-        explained = region.explained
-        row.update(
-            status=region.status,
-            label=None if explained is None else explained.label_name or explained.label,
-        )
-        if region:
-            shortest = min(range(len(region.names)), key=lambda i: region.reach[i])
-            row.update(
-                log10_volume=region.log10_volume,
-                share=region.share,
-                lowest_reach=float(region.reach[shortest]),
-                lowest_reach_feature=region.names[shortest],
-            )
-    return row
-
-
-FEATURE_COLUMNS = [
-    "index",
-    "feature",
-    "instance",
-    "weight",
-    "reach",
-    "lower",
-    "upper",
-    "claimed_irrelevant",
-    "dishonest",
-    "failing_lower_bound",
-    "break_below",
-    "break_above",
-]
-
-
-def _feature_rows(record: AuditRecord) -> list[dict[str, Any]]:
-    region = record.region
-    if region is None:
-        return []
-    found = {finding.feature: finding for finding in record.findings}
-    rows = []
-    for i, axis in enumerate(region.domain.axes):
-        finding = found.get(axis.name)
-        value = region.instance[i]
-        row: dict[str, Any] = {
-            "index": record.index,
-            "feature": axis.name,
-            "instance": axis.value_entry(value),
-            "weight": None if region.explained is None else region.explained.weights[i],
-            "claimed_irrelevant": finding is not None,
-            "dishonest": finding is not None and finding.dishonest,
-        }
-        if region:
-            row["reach"] = float(region.reach[i])
-            lower, upper = axis.bounds_entry(extent_of(region, i))
-            row.update(lower=lower, upper=upper)
-        if finding is not None and finding.dishonest:
-            row.update(
-                failing_lower_bound=finding.failing_lower_bound,
-                break_below=finding.break_below,
-                break_above=finding.break_above,
-            )
-        rows.append(row)
-    return rows

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from typing import Any, get_args
 
 import numpy as np
 
-from lime_guarantee.adapters.base import CAPTURED
+from lime_guarantee.adapters.base import CAPTURED, Adapter
+from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.auditing.checkpoint import Checkpoint
 from lime_guarantee.auditing.fingerprint import (
@@ -21,8 +23,10 @@ from lime_guarantee.auditing.fingerprint import (
     model_facts,
 )
 from lime_guarantee.auditing.judge import Rules
+from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.report import AuditReport
-from lime_guarantee.auditing.workers import Work, work_done
+from lime_guarantee.auditing.stored import scan
+from lime_guarantee.auditing.workers import Work, kind_name, work_done
 from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.agreement import AgreementName, check_tolerance
@@ -32,6 +36,9 @@ from lime_guarantee.space.tables import as_table, is_frame, plain
 from lime_guarantee.support.checks import check_choice
 from lime_guarantee.support.progress import counting
 from lime_guarantee.version import __version__
+
+MOST_HELD = 10_000
+"""Of more explanations, a report with a checkpoint reads the records there when they are asked for."""
 
 
 @shows_settings
@@ -103,7 +110,7 @@ def audit(
     checkpoint : path, optional
         A file to which every finished explanation is written; a run that was cut off goes on from there, and
         tries rows again that ended in an error. A checkpoint of another model, explainer, version or other
-        arguments is refused.
+        arguments is refused. The report of more than 10,000 explanations reads them there: keep the file.
     progress : bool
         Whether to show a bar (tqdm).
     settings : Settings, optional
@@ -152,19 +159,21 @@ def audit(
         parts = adapter.explainer_parts
         if predict_fn is None and not adapter.keeps_model:
             raise InvalidInputError("predict_fn: the explainer explains a function; pass predict_fn=.")
-        known = None if training_data is None else adapter.data_of(training_data, explainer)
+        known = {kind_name(adapter): _known(training_data, adapter, explainer)}
     else:
-        _check_explanations(explanations or (), explainer, predict_fn, theirs)
-        known = training_data
+        kinds = _check_explanations(explanations or (), explainer, predict_fn, theirs)
+        known = {kind_name(adapter): _known(training_data, adapter, explainer) for adapter in kinds}
         given["explainer"] = explainer
-    real = training_data if data is None else data
+    real = training_data if data is None and not isinstance(training_data, TrainingData) else data
     work = Work(
         explainer=None if X is None else explainer,
         explain_kwargs=dict(explain_kwargs or {}),
-        given={**given, "training_data": known},
+        given=given,
+        known=known,
         rules=rules,
         data=None if real is None else as_table(real),
         settings=asked,
+        known_objects=[] if explanations is None else _held_by_several(explanations),
     )
     about = {
         "version": __version__,
@@ -184,18 +193,37 @@ def audit(
         "explain_kwargs": {key: in_words(value) for key, value in work.explain_kwargs.items()},
     }
     about = {key: plain(value) for key, value in about.items()}
-    seeds = np.random.SeedSequence(random_state).spawn(len(rows))
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
+    held: dict[int, AuditRecord] = {}
     with keeping as kept, counting(progress, len(rows), " explanations") as advance:
-        records = {} if kept is None else dict(kept.records)
-        advance(len(records))
-        tasks = [(i, rows[i], seeds[i]) for i in range(len(rows)) if i not in records]
-        for record in work_done(work, tasks, n_jobs, timeout):
-            records[record.index] = record
-            if kept is not None:
-                kept.add(record)
-            advance(1)
-    return AuditReport(tuple(records[i] for i in range(len(rows))), about)
+        done = frozenset[int]() if kept is None else kept.finished
+        advance(len(done))
+        tasks = ((i, rows[i], _seed(random_state, i)) for i in range(len(rows)) if i not in done)
+        with closing(work_done(work, tasks, n_jobs, timeout)) as records:
+            for record in records:
+                if kept is not None:
+                    kept.add(record)
+                if kept is None or len(rows) <= MOST_HELD:
+                    held[record.index] = record
+                advance(1)
+    if checkpoint is None:
+        return AuditReport(tuple(held[i] for i in range(len(rows))), about)
+    stored = scan(checkpoint).records
+    if len(rows) > MOST_HELD:
+        return AuditReport(stored, about)
+    return AuditReport(tuple(held[i] if i in held else stored[i] for i in range(len(rows))), about)
+
+
+def _seed(random_state: int, i: int) -> np.random.SeedSequence:
+    """The i-th of the seeds that `SeedSequence.spawn` gives, made when it is needed."""
+    return np.random.SeedSequence(random_state, spawn_key=(i,))
+
+
+def _known(training_data: Any, adapter: type[Adapter], explainer: Any) -> TrainingData | None:
+    """What is to be remembered of training data: scanned here once, not in every row."""
+    if training_data is None or isinstance(training_data, TrainingData):
+        return training_data
+    return adapter.data_of(training_data, explainer)
 
 
 def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -> Any:
@@ -207,7 +235,20 @@ def _checked_input(explanations: Sequence[Any] | None, explainer: Any, X: Any) -
         return explanations
     if explainer is None:
         raise InvalidInputError("explainer: it is needed to explain the rows of X=.")
-    return [X.iloc[i] for i in range(len(X))] if is_frame(X) else np.asarray(X)
+    return _FrameRows(X) if is_frame(X) else np.asarray(X)
+
+
+class _FrameRows:
+    """The rows of a DataFrame, each made when it is asked for."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __getitem__(self, place: int) -> Any:
+        return self.frame.iloc[place]
 
 
 def _check_values(settings: Settings, agreement: str, tolerance: float | None, n_jobs: int | None) -> None:
@@ -224,8 +265,12 @@ def _check_values(settings: Settings, agreement: str, tolerance: float | None, n
 
 def _check_explanations(
     explanations: Sequence[Any], explainer: Any, predict_fn: Any, options: Mapping[str, Any]
-) -> None:
-    """Raise at once what would otherwise be the error of every row: unknown options, missing inputs."""
+) -> set[type[Adapter]]:
+    """The adapters of explanations; what would be the error of every row is raised at once.
+
+    That is: unknown options, missing inputs.
+    """
+    kinds = set()
     for i, explanation in enumerate(explanations):
         if isinstance(explanation, Problem):
             if options:
@@ -238,6 +283,24 @@ def _check_explanations(
         missing = adapter.missing_input(explanation, explainer=explainer, predict_fn=predict_fn)
         if missing:
             raise InvalidInputError(f"explanation {i}: {missing}")
+        kinds.add(adapter)
+    return kinds
+
+
+def _held_by_several(explanations: Sequence[Any]) -> list[Any]:
+    """What several explanations hold, the very same object: a model, a domain, what is known of data."""
+    found: dict[int, Any] = {}
+    counts = Counter[int]()
+    for explanation in explanations:
+        captured = getattr(explanation, CAPTURED, None)
+        parts = [getattr(explanation, name, None) for name in ("model", "domain")]  # of a Problem
+        parts += [getattr(part, "__self__", None) for part in parts]  # of a method, its model
+        parts.append(getattr(captured, "data", None))
+        for part in parts:
+            if part is not None:
+                found[id(part)] = part
+                counts[id(part)] += 1
+    return [found[key] for key, count in counts.items() if count > 1]
 
 
 def _model(predict_fn: Callable[[Any], Any] | None, rows: Any) -> Callable[[Any], Any] | None:

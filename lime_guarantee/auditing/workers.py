@@ -8,27 +8,35 @@ wrong; and all waiting has an end.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from lime_guarantee.adapters.base import Adapter
+from lime_guarantee.adapters.ranges import TrainingData
+from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.api import problem_of
 from lime_guarantee.auditing.judge import Rules, judge
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reexplain import explain_row
+from lime_guarantee.auditing.sharing import packed, received, sharing, unpacked
 from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError, WorkersError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.tables import Table
 
 CHUNK = 4
-"""Explanations sent to a worker at once: the model travels with them."""
+"""Explanations sent to a worker at once."""
 
 WAVE = 2
 """Chunks for every worker at once, where a cluster tells of results only when all are there."""
+
+Task = tuple[int, Any, np.random.SeedSequence]
+"""The place of an explanation, it itself or the row to explain, and its seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +51,24 @@ class Work:
         Passed to the explainer with every row.
     given : dict
         What an adapter is given besides the explanation.
+    known : dict of str to TrainingData
+        What is known of the training data, for every kind of explanation, by `kind_name`.
     rules : Rules
     data : Table or None
         Real rows.
     settings : Settings
+    known_objects : list
+        What several explanations hold: it is sent with this, and not with each of them.
     """
 
     explainer: Any
     explain_kwargs: dict[str, Any]
     given: dict[str, Any]
+    known: dict[str, TrainingData | None]
     rules: Rules
     data: Table | None
     settings: Settings
+    known_objects: list[Any] = field(default_factory=list)
 
     def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
         """Audit one explanation; a failure is its result, and ends nothing else."""
@@ -78,11 +92,13 @@ class Work:
         if isinstance(row, Problem):
             return row
         if self.explainer is not None:
-            predict_fn, data = self.given["predict_fn"], self.given["training_data"]
-            row = explain_row(self.explainer, row, predict_fn, self.explain_kwargs, data, seed)
-        return problem_of(row, settings=self.settings, **self.given)
+            known = self.known[kind_name(adapter_of_explainer(self.explainer))]
+            row = explain_row(self.explainer, row, self.given["predict_fn"], self.explain_kwargs, known, seed)
+        else:
+            known = self.known[kind_name(adapter_for(row))]
+        return problem_of(row, settings=self.settings, training_data=known, **self.given)
 
-    def do_chunk(self, tasks: list[tuple[int, Any, np.random.SeedSequence]]) -> list[AuditRecord]:
+    def do_chunk(self, tasks: list[Task]) -> list[AuditRecord]:
         """Audit a few explanations, without starting more threads or processes inside this one."""
         from joblib import parallel_config
         from threadpoolctl import threadpool_limits
@@ -91,11 +107,16 @@ class Work:
             return [self.do(*task) for task in tasks]
 
 
+def kind_name(adapter: type[Adapter]) -> str:
+    """The name of an adapter, the same in every process."""
+    return f"{adapter.__module__}.{adapter.__qualname__}"
+
+
 def work_done(
-    work: Work, tasks: list[Any], n_jobs: int | None, timeout: float | None
-) -> Iterator[AuditRecord]:
-    """Finished records, in the order in which they are finished."""
-    from joblib import Parallel, delayed, effective_n_jobs
+    work: Work, tasks: Iterable[Task], n_jobs: int | None, timeout: float | None
+) -> Generator[AuditRecord, None, None]:
+    """Finished records, in the order in which they are finished; tasks are taken as they are needed."""
+    from joblib import effective_n_jobs
     from joblib.parallel import get_active_backend
 
     workers = effective_n_jobs(n_jobs)
@@ -104,66 +125,79 @@ def work_done(
             yield from work.do_chunk([task])
         return
     backend, _ = get_active_backend()
-    chunks = [tasks[start : start + CHUNK] for start in range(0, len(tasks), CHUNK)]
-    if getattr(backend, "uses_threads", False):
-        calls = [delayed(work.do_chunk)(chunk) for chunk in chunks]
-    else:
-        packed = _packed(work)
-        calls = [delayed(_do_chunk_there)(packed, _packed(chunk)) for chunk in chunks]
     options: dict[str, Any] = {"n_jobs": n_jobs, "timeout": timeout, "batch_size": 1}
     if getattr(backend, "supports_return_generator", False):
-        waves, options["return_as"] = [calls], "generator_unordered"
+        options["return_as"], wave = "generator_unordered", None
     else:  # Ray's: a few chunks at a time, so that there is something to write down
         wave = WAVE * workers
-        waves = [calls[start : start + wave] for start in range(0, len(calls), wave)]
-    for calls in waves:
-        try:
-            for done in Parallel(**options)(calls):
-                if isinstance(done, str):
-                    raise WorkersError(
-                        f"n_jobs: a worker cannot load the model, the explainer or the rows ({done}). "
-                        "Install what they need on the workers, or use n_jobs=1."
-                    )
-                yield from done
-        except WorkersError:
-            raise
-        except Exception as error:
-            raise WorkersError(
-                f"the workers failed, or took longer than a few explanations may (timeout={timeout}, in "
-                f"seconds): {type(error).__name__}: {error}. They may have been killed, or have run "
-                "out of memory. With checkpoint=, the same call goes on from here; n_jobs=1 needs no workers."
-            ) from error
+    with _calls(work, tasks, backend) as calls:
+        while some := list(islice(calls, 1)):
+            yield from _results(chain(some, calls if wave is None else islice(calls, wave - 1)), options)
 
 
-def _packed(work: Any) -> bytes:
-    """What a worker is sent; refused here if it cannot be, for some clusters would wait for it for ever."""
-    import cloudpickle
+@contextmanager
+def _calls(work: Work, tasks: Iterable[Task], backend: Any) -> Iterator[Iterator[Any]]:
+    """What workers are to do, a few tasks at a time; what all of them need is sent beforehand."""
+    from joblib import delayed
 
+    tasks = iter(tasks)
+    chunks = iter(lambda: list(islice(tasks, CHUNK)), [])
+    if getattr(backend, "uses_threads", False):
+        yield (delayed(work.do_chunk)(chunk) for chunk in chunks)
+        return
+    with sharing(work, backend) as (key, reference):
+        yield (delayed(_do_chunk_there)(key, reference, _packed_chunk(chunk, work)) for chunk in chunks)
+
+
+def _results(calls: Iterable[Any], options: dict[str, Any]) -> Iterator[AuditRecord]:
+    """The records of all calls, or the error that tells why there are none."""
+    from joblib import Parallel
+
+    found: Any = ()
     try:
-        return bytes(cloudpickle.dumps(work))
+        found = Parallel(**options)(calls)
+        for done in found:
+            if isinstance(done, InvalidInputError):
+                raise done
+            if isinstance(done, str):
+                raise WorkersError(
+                    f"n_jobs: a worker cannot load the model, the explainer or the rows ({done}). "
+                    "Install what they need on the workers, or use n_jobs=1."
+                )
+            yield from done
+    except (WorkersError, InvalidInputError):
+        raise
     except Exception as error:
-        raise InvalidInputError(
-            f"n_jobs: the model or the explainer cannot be sent to another process ({type(error).__name__}: "
-            f"{error}). Use n_jobs=1, or define them at the top of a module."
+        raise WorkersError(
+            "the workers failed, or took longer than a few explanations may "
+            f"(timeout={options['timeout']}, in seconds): {type(error).__name__}: {error}. They may have "
+            "been killed, or have run out of memory. With checkpoint=, the same call goes on from here; "
+            "n_jobs=1 needs no workers."
         ) from error
+    finally:
+        if hasattr(found, "close"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # joblib's, that results are not used
+                found.close()
 
 
-def _do_chunk_there(work: bytes, tasks: bytes) -> list[AuditRecord] | str:
-    """In a worker: unpack and audit; or what went wrong with unpacking, which some clusters never tell."""
-    import cloudpickle
-
+def _packed_chunk(chunk: list[Task], work: Work) -> bytes | InvalidInputError:
+    """A few tasks; or why they cannot be sent: joblib asks in a thread of its own, and tells of no error."""
     try:
-        unpacked: Work = _unpacked(work)
-        rows = cloudpickle.loads(tasks)
+        return packed(chunk, work.known_objects)
+    except InvalidInputError as error:
+        return error
+
+
+def _do_chunk_there(
+    key: str, reference: Any, tasks: bytes | InvalidInputError
+) -> list[AuditRecord] | str | InvalidInputError:
+    """In a worker: unpack and audit; or what went wrong with unpacking, which some clusters never tell."""
+    if isinstance(tasks, InvalidInputError):
+        return tasks
+    try:
+        work: Work = received(key, reference)
+        rows = unpacked(tasks, work.known_objects)
     except Exception as error:  # noqa: BLE001 - a model's module may do anything when it is imported
         return f"{type(error).__name__}: {error}"
-    return unpacked.do_chunk(rows)
-
-
-@lru_cache(maxsize=1)
-def _unpacked(work: bytes) -> Work:
-    """The model and the explainer, once for all the chunks that a worker is given."""
-    import cloudpickle
-
-    unpacked: Work = cloudpickle.loads(work)
-    return unpacked
+    return work.do_chunk(rows)

@@ -1,13 +1,15 @@
-"""Load a model that the command line names: an import path, a skops file, or, if trusted, a pickle."""
+"""Load a model that the command line names: an import path, a skops, ONNX or, if trusted, pickle file."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
+from lime_guarantee.cli.onnx_model import load_onnx
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.support.imports import require
 
@@ -23,7 +25,7 @@ def load_model(name: str, *, trust_pickle: bool = False, trust_types: Sequence[s
     Parameters
     ----------
     name : str
-        ``module:attribute``, or the path of a ``.skops``, ``.joblib`` or ``.pkl`` file.
+        ``module:attribute``, or the path of a ``.skops``, ``.onnx``, ``.joblib`` or ``.pkl`` file.
     trust_pickle : bool
         Whether to unpickle, which runs whatever code the file holds.
     trust_types : sequence of str
@@ -32,19 +34,19 @@ def load_model(name: str, *, trust_pickle: bool = False, trust_types: Sequence[s
     suffix = Path(name).suffix
     if suffix == ".skops":
         return _load_skops(Path(name), [*KNOWN_TYPES, *trust_types])
+    if suffix == ".onnx":
+        return load_onnx(_existing(Path(name)))
     if suffix in PICKLES:
         if not trust_pickle:
             raise InvalidInputError(
                 f"--model: {name} is a pickle, and unpickling runs whatever code it holds. If you trust "
-                "where it came from, add --trust-pickle; else save the model with skops (safe), or give "
-                "module:callable."
+                "where it came from, add --trust-pickle; else save the model with skops or as ONNX (safe), "
+                "or give module:callable."
             )
-        import joblib
-
-        return joblib.load(_existing(Path(name)))
+        return _load_pickle(_existing(Path(name)))
     if ":" not in name:
         raise InvalidInputError(
-            f"--model: module:callable, or a .skops, .joblib or .pkl file, is required; got {name!r}."
+            f"--model: module:callable, or a .skops, .onnx, .joblib or .pkl file, is required; got {name!r}."
         )
     return import_by_name(name, "--model")
 
@@ -58,32 +60,33 @@ def import_by_name(name: str, option: str) -> Any:
         found: Any = import_module(module)
         for part in attribute.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInputError(f"{option}: {name} cannot be imported: {error}.") from error
+    except Exception as error:  # a module may do anything when it is imported
+        kind = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
+        raise InvalidInputError(f"{option}: {name} cannot be imported: {kind}{error}.") from error
     return found
 
 
-def predict_function(model: Any, *, regression: bool) -> Callable[[Any], Any]:
-    """What to ask of a model: itself if it is a function, else its predict_proba or predict."""
-    for method in ("predict",) if regression else ("predict_proba",):
-        if hasattr(model, method):
-            found: Callable[[Any], Any] = getattr(model, method)
-            return found
-    if callable(model):
-        function: Callable[[Any], Any] = model
-        return function
-    wanted = "predict" if regression else "predict_proba"
-    raise InvalidInputError(f"--model: it has no {wanted} and cannot be called. Give a function.")
+def _load_pickle(path: Path) -> Any:
+    import joblib
 
-
-def is_regression(model: Any) -> bool:
-    """Whether a model is a regressor, as far as one can tell."""
-    return hasattr(model, "predict") and not hasattr(model, "predict_proba")
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        raise InvalidInputError(
+            f"--model: {path} cannot be opened ({type(error).__name__}: {error}). It may be damaged, or made "
+            "with packages or versions that are not installed here; save the model anew."
+        ) from error
 
 
 def _load_skops(path: Path, trusted: list[str]) -> Any:
     io = require("skops.io", "a .skops model", extra="cli")
-    found = io.get_untrusted_types(file=_existing(path))
+    try:
+        found = io.get_untrusted_types(file=_existing(path))
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise InvalidInputError(
+            f"--model: {path} is no skops file ({error}). Save the model with "
+            f"skops.io.dump(model, {path.name!r})."
+        ) from error
     unknown = [name for name in found if name not in trusted]
     if unknown:
         raise InvalidInputError(

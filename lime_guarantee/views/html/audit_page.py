@@ -20,10 +20,15 @@ if TYPE_CHECKING:
 TITLE = "Audit of explanations"
 
 
+MOST_LISTED = 2_000
+"""Explanations that a page lists, the worst: a browser would take long over more."""
+
+
 def audit_page(report: AuditReport) -> str:
-    """The page, as text."""
+    """The page, as text: sums over all explanations, and a list of the worst."""
     names: dict[tuple[str, ...], int] = {}
-    records = [_record(record, names) for record in report.records]
+    listed = report.records if len(report) <= MOST_LISTED else report.worst(most=MOST_LISTED)
+    records = [_record(record, names) for record in listed]
     data = {"verdicts": list(report.counts), "names": [list(some) for some in names], "records": records}
     return make_page("audit", TITLE, _body(report), {"audit": data})
 
@@ -115,19 +120,26 @@ def _shown_rows(rows: tuple[tuple[Any, ...], ...], region: GuaranteeRegion) -> l
 
 def _body(report: AuditReport) -> str:
     """All that does not depend on what is looked for."""
-    trusted = len(report) - len(report.flagged)
+    counts = report.counts
     asked = ", ".join(
         f"{key} {report.about[key]!r}" for key in ("purity", "confidence") if key in report.about
     )
     choices = "".join(
         f'<label class="verdict {html.escape(verdict)}"><input type="checkbox" name="verdict" '
         f'value="{html.escape(verdict)}" checked> {html.escape(verdict)} <b>{count:,}</b></label>'
-        for verdict, count in report.counts.items()
+        for verdict, count in counts.items()
         if count
     )
+    notes = []
+    if report.unfinished:
+        notes.append(f"The audit was cut off: {report.unfinished:,} explanations are not in it.")
+    if len(report) > MOST_LISTED:
+        notes.append(f"The table lists the {MOST_LISTED:,} worst; the sums are over all {len(report):,}.")
     return f"""
 <header><h1>{TITLE}</h1>
-<p><strong>{trusted:,} of {len(report):,} explanations are trusted.</strong> {html.escape(asked)}</p></header>
+<p><strong>{counts["trusted"]:,} of {len(report):,} explanations are trusted.</strong>
+{html.escape(asked)}</p>
+{"".join(f"<p>{note}</p>" for note in notes)}</header>
 <main>
 <form id="filters" role="search"><fieldset><legend>Verdicts</legend>{choices}</fieldset>
 <label class="search">Search
