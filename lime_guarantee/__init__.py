@@ -34,6 +34,7 @@ from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.on_rows import OnRows
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.worth import Worth
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Axis, Domain
 from lime_guarantee.space.measure import Joint, Marginal, Measure, Uniform
@@ -71,6 +72,7 @@ __all__ = [
     "Settings",
     "Uniform",
     "WorkersError",
+    "Worth",
     "__version__",
     "audit",
     "find_region",

@@ -18,6 +18,7 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.build import region_from
 from lime_guarantee.region.region import GuaranteeRegion, Status
+from lime_guarantee.region.worth import judging
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.measure import chosen_measure
@@ -80,7 +81,7 @@ def find_region(
     if isinstance(faithful, Problem):
         if instance is not None or domain is not None:
             raise InvalidInputError("instance, domain: a Problem has its own; leave them out.")
-        region = _find(faithful.faithful, faithful.instance, faithful.domain, faithful, asked, progress)
+        region = _find(judging(faithful), faithful.instance, faithful.domain, faithful, asked, progress)
         return _validated(region, faithful, validation_data)
     if not isinstance(domain, Domain):
         raise InvalidInputError(
@@ -272,7 +273,8 @@ def _find(
     cube, notes = measure.cube(domain, start), measure.notes(domain, start)
     oracle = Oracle(faithful, cube, max_evaluations=limit, batch_rows=batch_rows or BATCH_ROWS)
     budget = ErrorBudget(settings.confidence)
-    if not oracle.evaluate(cube.instance[np.newaxis])[0]:
+    home = oracle.judge(cube.instance[np.newaxis])
+    if not home.faithful[0]:
         reason = "the explanation misses the model at the instance itself."
         if problem is not None and problem.explained is not None:
             reason = problem.explained.miss
@@ -294,4 +296,5 @@ def _find(
         attempts=budget.attempts,
         widened=widened,
         notes=notes,
+        at_instance=home.answers[0][0] if home.answers else None,
     )
