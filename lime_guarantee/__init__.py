@@ -15,6 +15,7 @@ from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
+from lime_guarantee.choosing.refit import Refit, refit
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
@@ -66,6 +67,7 @@ __all__ = [
     "Problem",
     "Progress",
     "Radial",
+    "Refit",
     "SameChange",
     "SameClass",
     "SameValue",
@@ -81,6 +83,7 @@ __all__ = [
     "install",
     "is_installed",
     "problem_of",
+    "refit",
     "register",
     "uninstall",
     "wrap",

@@ -227,6 +227,16 @@ def problem_of(explanation: Any, *, settings: Settings | None = None, **given: A
     return adapter_for(explanation)(explanation, settings=settings, **given).problem()
 
 
+def region_after(problem: Problem, settings: Settings, attempts: int) -> GuaranteeRegion:
+    """The region of a problem, paid for from a budget of which so many attempts are spent.
+
+    Whoever certifies several regions and returns one of them spends one budget on all.
+    """
+    return _find(
+        judging(problem), problem.instance, problem.domain, problem, settings, None, attempts=attempts
+    )
+
+
 def _validated(
     region: GuaranteeRegion, faithful: Callable[[Any], Any] | Problem, validation_data: Any
 ) -> GuaranteeRegion:
@@ -256,6 +266,7 @@ def _find(
     problem: Problem | None,
     settings: Settings,
     progress: bool | Callable[[Progress], None] | None,
+    attempts: int = 0,
 ) -> GuaranteeRegion:
     limit, batch_rows = settings.max_evaluations, settings.batch_rows
     if problem is not None:
@@ -272,7 +283,7 @@ def _find(
     start = domain.encode(row[np.newaxis])[0]
     cube, notes = measure.cube(domain, start), measure.notes(domain, start)
     oracle = Oracle(faithful, cube, max_evaluations=limit, batch_rows=batch_rows or BATCH_ROWS)
-    budget = ErrorBudget(settings.confidence)
+    budget = ErrorBudget(settings.confidence, attempts)
     home = oracle.judge(cube.instance[np.newaxis])
     if not home.faithful[0]:
         reason = "the explanation misses the model at the instance itself."
