@@ -15,7 +15,9 @@ from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
+from lime_guarantee.choosing.compare import Comparison, compare
 from lime_guarantee.choosing.refit import Refit, refit
+from lime_guarantee.choosing.tune import Tuning, tune
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
@@ -49,6 +51,7 @@ __all__ = [
     "Balanced",
     "Boundary",
     "Certificate",
+    "Comparison",
     "Divide",
     "Domain",
     "ExplanationInfo",
@@ -72,11 +75,13 @@ __all__ = [
     "SameClass",
     "SameValue",
     "Settings",
+    "Tuning",
     "Uniform",
     "WorkersError",
     "Worth",
     "__version__",
     "audit",
+    "compare",
     "find_region",
     "from_shap_values",
     "guarantee_region",
@@ -85,6 +90,7 @@ __all__ = [
     "problem_of",
     "refit",
     "register",
+    "tune",
     "uninstall",
     "wrap",
 ]

@@ -134,7 +134,7 @@ def test_a_network_on_diabetes_is_explained_far_better_by_a_line():
     found = refit(problem, random_state=0)
     assert found.pays
     assert found.region.log10_share > found.constant.log10_share + 2
-    assert found.region.gain > 0.3
+    assert found.region.gain > 0.2
 
 
 # -- its parts ---------------------------------------------------------------------------------------

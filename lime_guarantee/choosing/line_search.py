@@ -22,8 +22,11 @@ Answer = Callable[[AnyArray], FloatArray]
 Faithful = Callable[[FloatArray, FloatArray], BoolArray]
 """Whether a line is faithful to the model, by the answers of both."""
 
-GROWTH = 4.0
-"""Draws come from a box that holds so many times the share of the one in hand."""
+GROWTH = 6.0
+"""At first, draws come from a box that holds so many times the share of the one in hand; later from less."""
+
+RECENT = 3
+"""Sides are cut by the draws of so many rounds, the latest ones."""
 
 TARGET = 0.02
 """The failing share down to which sides are cut."""
@@ -123,16 +126,14 @@ class LineSearch:
         return box
 
     def run(self, start: Candidate, rows: int, rounds: int) -> Candidate:
-        """Draw, fit and cut in turn, and return the largest box that was found with its line."""
-        best, now = start, start
+        """Draw, fit and cut in turn; the box is let out by less and less, so that it settles."""
+        now, batch = start, rows // rounds
         for number in range(rounds):
-            wide = grown(now.box)
-            self.pool.draw(wide, rows // rounds)
+            wide = grown(now.box, GROWTH ** (1.0 - number / rounds))
+            self.pool.draw(wide, batch)
             line = self._fitted(now.line, wide)
-            now = Candidate(line, self._cut(line, wide))
-            if number >= rounds // 2 and (best is start or now.box.log_share > best.box.log_share):
-                best = now  # early boxes rest on too few draws to be compared
-        return now if best is start else best
+            now = Candidate(line, self._cut(line, wide, RECENT * batch))
+        return now
 
     def resampled(self, found: Candidate, times: int) -> FloatArray:
         """The weights of the same features, fitted to the draws in the box resampled, a row for each time."""
@@ -168,11 +169,15 @@ class LineSearch:
             used = np.isin(np.arange(used.size), np.argsort(-np.where(used, parts, -1.0))[:keep])
         return replace(line, offset=now[0], weights=now[1])
 
-    def _cut(self, line: Line, box: Box) -> Box:
-        """The box with sides cut until the line holds on nearly all of the draws inside."""
-        inside = box.contains(self.pool.points)
-        points, fails = self.pool.points[inside], ~self._holds(line)[inside]
-        return peeled(points, fails, box)
+    def _cut(self, line: Line, box: Box, recent: int) -> Box:
+        """The box with sides cut until the line holds on nearly all of the draws inside.
+
+        Only the latest draws count. Earlier ones came from smaller boxes: near the instance there would be
+        too many of them.
+        """
+        points, fails = self.pool.points[-recent:], ~self._holds(line)[-recent:]
+        inside = box.contains(points)
+        return peeled(points[inside], fails[inside], box)
 
 
 def scaled(box: Box, factor: float) -> Box:
@@ -182,11 +187,11 @@ def scaled(box: Box, factor: float) -> Box:
     return cube.snapped(lower, cube.instance + factor * (box.upper - cube.instance))
 
 
-def grown(box: Box) -> Box:
-    """A box whose sides are let out, all by one factor, to `GROWTH` times the share or to the edges."""
+def grown(box: Box, times: float) -> Box:
+    """A box whose sides are let out, all by one factor, to so many times the share or to the edges."""
     cube = box.cube
     movable = (box.lower > 0) | (box.upper < 1)
-    factor = GROWTH ** (1.0 / max(1, int(movable.sum())))
+    factor = times ** (1.0 / max(1, int(movable.sum())))
     middle = cube.instance
     lower = np.maximum(0.0, middle - factor * (middle - box.lower) - 1e-3 * (factor - 1.0))
     upper = np.minimum(1.0, middle + factor * (box.upper - middle) + 1e-3 * (factor - 1.0))

@@ -65,6 +65,16 @@ class Refit:
         Whether the line's region is at least twice as large as the constant's.
     unsure : tuple of str
         The features whose weights are not identified: other draws give others, with the same answers.
+
+    Examples
+    --------
+    >>> from lime_guarantee import Domain, Problem, SameValue
+    >>> def model(X):
+    ...     return np.ones(len(X))
+    >>> problem = Problem(model, model, SameValue(0.1), np.array([0.5]), Domain.from_bounds([0], [1]))
+    >>> found = refit(problem, random_state=0)
+    >>> found.pays, found.line.features.size, found.region.share
+    (False, 0, 1.0)
     """
 
     region: GuaranteeRegion
@@ -177,6 +187,15 @@ def refit_problem(
         constant, flat, region = case.better_constant(constant, flat, region, limit=MOST_TIMES * one)
     spent = replace(flat, evaluations=region.evaluations, calls=region.calls, attempts=region.attempts)
     return Refit(_said_to_be_flat(spent, constant), flat, constant, pays=False)
+
+
+def best_constant(problem: Problem, *, settings: Settings, validation_data: Any = None) -> GuaranteeRegion:
+    """The region of the best admissible constant that was found for a problem."""
+    _, region = _Case(*scalar_problem(problem), settings, most_offset=0.5).best_constant()
+    if validation_data is None:
+        return region
+    rows = region.on_rows(validation_data)
+    return replace(region, validation=rows, evaluations=region.evaluations + problem.rows_each * rows.rows)
 
 
 def is_flat(region: GuaranteeRegion) -> bool:
