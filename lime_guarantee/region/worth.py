@@ -197,7 +197,7 @@ def _needed(
     used = used_features(problem.surrogate, width, instance)
     if getattr(problem.surrogate, "parts", None) is None:
         most = max(1, MOST_OPAQUE_ROWS // (2 * width))
-        rows, model, surrogate, faithful = (part[:most] for part in (rows, model, surrogate, faithful))
+        rows, model, surrogate, faithful = rows[:most], model[:most], surrogate[:most], faithful[:most]
     test = _DropTest(problem, model, faithful, holding(problem.surrogate, rows, instance, surrogate))
     weights = used if problem.explained is None else tuple(np.flatnonzero(problem.explained.weights).tolist())
     counts = {i: test.wrong_without([i]) for i in used}

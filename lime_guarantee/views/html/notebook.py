@@ -78,8 +78,8 @@ def record_view(record: AuditRecord) -> str:
 def _table(rows: list[FeatureRow]) -> str:
     weighted = any(row.weight is not None for row in rows)
     known = any(row.needed is not None for row in rows)
-    more = [*([">weight"] if weighted else []), *([">needed"] if known else [])]
-    head = _head("feature", ">instance", *more, "", "region", ">reach")
+    beside = [*([">weight"] if weighted else []), *([">needed"] if known else [])]
+    head = _head("feature", ">instance", *beside, "", "region", ">reach")
     shown = "".join(
         f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance_text)}</td>'
         + (f'<td style="{NUMBER}">{escape(row.weight_text)}</td>' if weighted else "")
