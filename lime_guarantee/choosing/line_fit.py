@@ -20,6 +20,9 @@ STEPS = 8
 OFFSETS = 65
 """So many constants are tried."""
 
+NEARLY = 0.95
+"""A constant that holds on this share of the most rows is as good."""
+
 ANCHOR = 0.02
 """What a row within the dead zone weighs: it stays where it is."""
 
@@ -81,11 +84,14 @@ class Fit:
         return offset, weights
 
     def best_offset(self, above: FloatArray) -> float:
-        """The constant that holds on most rows; of several, the middle one."""
+        """Of the constants that hold on nearly as many rows as the best, the nearest to the model's answer.
+
+        The further it is, the less it has to spare at the instance.
+        """
         offsets = np.linspace(-self.most_offset, self.most_offset, OFFSETS)
         held = (np.abs(above - offsets[:, np.newaxis]) < self.tolerance).sum(axis=1)
-        best = np.flatnonzero(held == held.max())
-        return float(offsets[best[best.size // 2]])
+        good = offsets[held >= NEARLY * held.max()]
+        return float(good[np.argmin(np.abs(good))])
 
     def _solved(
         self, columns: FloatArray, target: FloatArray, weight: FloatArray
