@@ -27,7 +27,7 @@ from .registry import (
     on_register,
 )
 
-METHOD, REGION = "guarantee_region", "region"
+METHOD, REGION, REFIT = "guarantee_region", "region", "refit"
 ABSENT = object()
 """Stands for what a class did not have before."""
 
@@ -229,7 +229,7 @@ def gained(explanation: type, own: Callable[[str], Callable[..., Any]]) -> dict[
     """
     known = [(adapter, imported_class(adapter.explanation_class)) for adapter in adapters()]
     theirs = [adapter for adapter, cls in known if cls is not None and issubclass(explanation, cls)]
-    members: dict[str, Any] = {METHOD: _method(theirs), REGION: None}
+    members: dict[str, Any] = {METHOD: _method(theirs), REGION: None, REFIT: _refit}
     for adapter in reversed(theirs):
         for name, around in adapter.methods().items():
             members[name] = around(own(name))
@@ -314,6 +314,13 @@ def _method(theirs: list[type[Adapter]]) -> Callable[..., Any]:
         [first, *named, *more.values()]
     )
     return guarantee_region
+
+
+def _refit(self: Any, **options: Any) -> Any:
+    """Find a better explanation of this kind, where one pays; see `lime_guarantee.refit`."""
+    from lime_guarantee.choosing.refit import refit
+
+    return refit(self, **options)
 
 
 # -- how it is done ----------------------------------------------------------------------------------

@@ -14,7 +14,10 @@ from lime_guarantee.adapters.hooks import install, is_installed, uninstall, wrap
 from lime_guarantee.adapters.registry import register
 from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
-from lime_guarantee.auditing import AuditReport, Comparison, FlaggedExplanations, assert_trusted, audit
+from lime_guarantee.auditing import AuditComparison, AuditReport, FlaggedExplanations, assert_trusted, audit
+from lime_guarantee.choosing.compare import Comparison, compare
+from lime_guarantee.choosing.refit import Refit, refit
+from lime_guarantee.choosing.tune import Tuning, tune
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
@@ -34,6 +37,7 @@ from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.on_rows import OnRows
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.worth import Worth
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.domain import Axis, Domain
 from lime_guarantee.space.measure import Joint, Marginal, Measure, Uniform
@@ -42,6 +46,7 @@ from lime_guarantee.version import __version__
 
 __all__ = [
     "Adapter",
+    "AuditComparison",
     "AuditReport",
     "Axis",
     "Balanced",
@@ -66,22 +71,28 @@ __all__ = [
     "Problem",
     "Progress",
     "Radial",
+    "Refit",
     "SameChange",
     "SameClass",
     "SameValue",
     "Settings",
+    "Tuning",
     "Uniform",
     "WorkersError",
+    "Worth",
     "__version__",
     "assert_trusted",
     "audit",
+    "compare",
     "find_region",
     "from_shap_values",
     "guarantee_region",
     "install",
     "is_installed",
     "problem_of",
+    "refit",
     "register",
+    "tune",
     "uninstall",
     "wrap",
 ]

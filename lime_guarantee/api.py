@@ -19,6 +19,7 @@ from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.build import region_from
 from lime_guarantee.region.region import GuaranteeRegion, Status
+from lime_guarantee.region.worth import judging
 from lime_guarantee.settings import SETTINGS, Settings, SettingsOptions, settings_from, shows_settings
 from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
@@ -85,7 +86,7 @@ def find_region(
     if isinstance(faithful, Problem):
         if instance is not None or domain is not None:
             raise InvalidInputError("instance, domain: a Problem has its own; leave them out.")
-        region = _find(faithful.faithful, faithful.instance, faithful.domain, faithful, asked, progress)
+        region = _find(judging(faithful), faithful.instance, faithful.domain, faithful, asked, progress)
         return _validated(region, faithful, validation_data)
     if not isinstance(domain, Domain):
         raise InvalidInputError(
@@ -231,6 +232,16 @@ def problem_of(explanation: Any, *, settings: Settings | None = None, **given: A
     return adapter_for(explanation)(explanation, settings=settings, **given).problem()
 
 
+def region_after(problem: Problem, settings: Settings, attempts: int) -> GuaranteeRegion:
+    """The region of a problem, paid for from a budget of which so many attempts are spent.
+
+    Whoever certifies several regions and returns one of them spends one budget on all.
+    """
+    return _find(
+        judging(problem), problem.instance, problem.domain, problem, settings, None, attempts=attempts
+    )
+
+
 def _validated(
     region: GuaranteeRegion, faithful: Callable[[Any], Any] | Problem, validation_data: Any
 ) -> GuaranteeRegion:
@@ -287,6 +298,7 @@ def _find(
     problem: Problem | None,
     settings: Settings,
     progress: bool | Callable[[Progress], None] | None,
+    attempts: int = 0,
 ) -> GuaranteeRegion:
     limit, batch_rows = settings.max_evaluations, settings.batch_rows
     if problem is not None:
@@ -303,8 +315,9 @@ def _find(
     start = domain.encode(row[np.newaxis])[0]
     cube, notes = measure.cube(domain, start), measure.notes(domain, start)
     oracle = Oracle(faithful, cube, max_evaluations=limit, batch_rows=batch_rows or BATCH_ROWS)
-    budget = ErrorBudget(settings.confidence)
-    if not oracle.evaluate(cube.instance[np.newaxis])[0]:
+    budget = ErrorBudget(settings.confidence, attempts)
+    home = oracle.judge(cube.instance[np.newaxis])
+    if not home.faithful[0]:
         reason = "the explanation misses the model at the instance itself."
         if problem is not None and problem.explained is not None:
             problem, reason = _missed(problem, problem.explained, cube, search_rng, oracle.remaining)
@@ -326,4 +339,5 @@ def _find(
         attempts=budget.attempts,
         widened=widened,
         notes=notes,
+        at_instance=home.answers[0][0] if home.answers else None,
     )

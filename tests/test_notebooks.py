@@ -14,6 +14,7 @@ NAMES = [
     "04_shap",
     "05_auditing_a_pipeline",
     "06_choosing",
+    "07_worth",
 ]
 
 

@@ -54,7 +54,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class AuditComparison:
     """What changed between two audits of the same rows. Made by `AuditReport.compare`.
 
     Parameters
@@ -103,7 +103,7 @@ class Comparison:
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row for every explanation whose verdict changed, and its values."""
-        pandas = require("pandas", "Comparison.to_frame", extra="pandas")
+        pandas = require("pandas", "AuditComparison.to_frame", extra="pandas")
         changes = [*self.worse, *self.better]
         rows = [{**_fields(change), **change.row} for change in changes]
         return pandas.DataFrame(rows, columns=None if rows else list(FIELDS))
@@ -112,7 +112,7 @@ class Comparison:
 FIELDS = ("index", "before", "after", "reason", "coverage_before", "coverage_after")
 
 
-def compare(later: AuditReport, earlier: AuditReport) -> Comparison:
+def compare(later: AuditReport, earlier: AuditReport) -> AuditComparison:
     """What changed from one audit to the next."""
     if len(later) != len(earlier):
         raise InvalidInputError(
@@ -122,7 +122,7 @@ def compare(later: AuditReport, earlier: AuditReport) -> Comparison:
         _check_rows(later, earlier)
     changes = list(_changes(later, earlier))
     keys = sorted((later.about.keys() | earlier.about.keys()) - set(MAY_DIFFER))
-    return Comparison(
+    return AuditComparison(
         worse=_worst_first([one for one in changes if _severity(one.after) > _severity(one.before)]),
         better=_worst_first([one for one in changes if _severity(one.after) < _severity(one.before)]),
         before=earlier.counts,

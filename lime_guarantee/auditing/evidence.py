@@ -148,7 +148,7 @@ class Examination:
             if bound > 1.0 - self.region.purity:
                 return self._dishonest(i, points[~faithful], len(points), bound)
             self.region = extend_region(
-                self.problem.faithful, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
+                self.problem, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
             )
             if not self._is_short(i):
                 break

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lime_guarantee.auditing.compare import Comparison, compare
+from lime_guarantee.auditing.compare import AuditComparison, compare
 from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
 from lime_guarantee.auditing.junit import junit_xml
 from lime_guarantee.auditing.mlflow_log import log_to_mlflow
@@ -153,7 +153,7 @@ class AuditReport:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
 
-    def compare(self, earlier: AuditReport) -> Comparison:
+    def compare(self, earlier: AuditReport) -> AuditComparison:
         """What changed since an earlier audit of the same rows: a retrained model's, say.
 
         Parameters
@@ -163,7 +163,7 @@ class AuditReport:
 
         Returns
         -------
-        Comparison
+        AuditComparison
             Its `worse` has the explanations whose verdict is worse now, with their rows; see there for an
             example.
         """

@@ -31,6 +31,23 @@ class Decodes(Protocol):
         """Rows of raw values; always a fresh array."""
 
 
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Whether rows are faithful, with the answers that this was decided on.
+
+    `faithful` may return it in place of booleans; the certifier keeps the answers of its own draws.
+
+    Parameters
+    ----------
+    faithful : array of bool
+    answers : tuple of arrays
+        Each has an entry, or a row, for every row asked. What they mean is up to who reads them.
+    """
+
+    faithful: BoolArray
+    answers: tuple[FloatArray, ...] = ()
+
+
 @dataclass
 class Meter:
     """What has been asked of the model: counted in one place, whatever the coordinates it is asked in."""
@@ -47,7 +64,7 @@ class Oracle:
     Parameters
     ----------
     faithful : callable
-        Maps an (n, D) array of raw values to n booleans.
+        Maps an (n, D) array of raw values to n booleans, or to a `Judged`.
     space : Cube or Domain
         Turns points into the raw values that `faithful` sees.
     max_evaluations : int, optional
@@ -92,7 +109,11 @@ class Oracle:
         return None if self.max_evaluations is None else self.max_evaluations - self.evaluations
 
     def evaluate(self, points: FloatArray) -> BoolArray:
-        """Whether each point is faithful.
+        """Whether each point is faithful; see `judge`."""
+        return self.judge(points).faithful
+
+    def judge(self, points: FloatArray) -> Judged:
+        """Whether each point is faithful, with the answers behind it where `faithful` gives them.
 
         Raises
         ------
@@ -102,9 +123,9 @@ class Oracle:
             If `faithful` raises or its answer cannot be used.
         """
         self.check_limit(len(points))
-        answer = self._ask_in_batches(points)
-        self._reask_early(points, answer)
-        return answer
+        judged = self._ask_in_batches(points)
+        self._reask_early(points, judged.faithful)
+        return judged
 
     def reask(self, points: FloatArray, answer: BoolArray) -> None:
         """Ask some rows again, in another batch and order: a function answers the same.
@@ -118,7 +139,7 @@ class Oracle:
         chosen = chosen if self.remaining is None else chosen[: self.remaining]
         if chosen.size == 0:
             return
-        again = self._ask_in_batches(np.ascontiguousarray(points[chosen]))
+        again = self._ask_in_batches(np.ascontiguousarray(points[chosen])).faithful
         differing = int(np.sum(again != answer[chosen]))
         if differing:
             raise InconsistentModelError(
@@ -142,14 +163,21 @@ class Oracle:
         if self.remaining is not None and rows > self.remaining:
             raise EvaluationLimitError(f"max_evaluations={self.max_evaluations} is reached")
 
-    def _ask_in_batches(self, points: FloatArray) -> BoolArray:
-        answers = [
+    def _ask_in_batches(self, points: FloatArray) -> Judged:
+        batches = [
             self._ask(points[start : start + self.batch_rows])
             for start in range(0, len(points), self.batch_rows)
         ]
-        return np.concatenate(answers) if answers else np.empty(0, dtype=np.bool_)
+        if not batches:
+            return Judged(np.empty(0, dtype=np.bool_))
+        if len(batches) == 1:
+            return batches[0]
+        answers = zip(*(batch.answers for batch in batches), strict=True)
+        return Judged(
+            np.concatenate([batch.faithful for batch in batches]), tuple(map(np.concatenate, answers))
+        )
 
-    def _ask(self, points: FloatArray) -> BoolArray:
+    def _ask(self, points: FloatArray) -> Judged:
         rows = self.space.decode(points)
         self._meter.calls += 1
         self._meter.evaluations += len(rows)
@@ -166,7 +194,8 @@ class Oracle:
         except BaseException as interruption:  # Ctrl-C: pass it on, and say where it came
             interruption.add_note(f"Interrupted in {where}. No region is returned.")
             raise
-        return _checked_answer(answer, len(rows), where)
+        judged = answer if isinstance(answer, Judged) else Judged(answer)
+        return Judged(_checked_answer(judged.faithful, len(rows), where), judged.answers)
 
 
 def _checked_answer(answer: Any, rows: int, where: str) -> BoolArray:

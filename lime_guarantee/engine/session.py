@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lime_guarantee.engine.category_order import order_categories
-from lime_guarantee.engine.certify.certificate import Certificate
+from lime_guarantee.engine.certify.certificate import Answered, Certificate
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.certify.proposal import Shape, shapes_of
 from lime_guarantee.engine.search.base import Search, Task
@@ -36,12 +36,15 @@ class Found:
         The cube with its atoms in the order in which they were searched.
     reason : str
         Empty where there is a shape.
+    answered : Answered or None
+        The certificate's own draws, with their answers, where the oracle tells these.
     """
 
     shape: Shape | None
     certificate: Certificate | None
     cube: Cube
     reason: str = ""
+    answered: Answered | None = None
 
 
 def search_and_certify(
@@ -77,7 +80,9 @@ def search_and_certify(
             f"({certifier.budget.attempts} tried). Allow more with max_evaluations=."
         )
     found = session.shape is not None
-    return Found(session.shape, session.certificate, session.cube, "" if found else why)
+    return Found(
+        session.shape, session.certificate, session.cube, "" if found else why, answered=session.answered
+    )
 
 
 class _Session:
@@ -89,6 +94,7 @@ class _Session:
         self.search, self.cube, self.certifier, self.watcher = search, cube, certifier, watcher
         self.shape: Shape | None = None
         self.certificate: Certificate | None = None
+        self.answered: Answered | None = None
 
     def run(self, rng: np.random.Generator) -> None:
         """Let the search propose, and send it what became of each proposal."""
@@ -110,6 +116,7 @@ class _Session:
             larger = self.shape is None or shape.log_share > self.shape.log_share
             if attempt.certificate and larger and cube.has_room(bounding_box(shape)):
                 self.shape, self.certificate = shape, attempt.certificate
+                self.answered = attempt.answered
             self.report("accepted" if attempt.accepted else "rejected", shape)
             try:
                 proposal = proposals.send(attempt)

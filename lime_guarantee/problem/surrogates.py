@@ -33,6 +33,13 @@ table ``values``, a row for every category
 ===== ================================================================================================
 """
 
+Parts = dict[int, FloatArray]
+"""What single features add to a surrogate's answers, by the feature's position: those that may add anything.
+
+Each array has the shape of the answers. With the intercept they add up to these. A surrogate that has such
+parts is additive, and one of them can be taken out without asking it again.
+"""
+
 BLOCK = 4_096
 """Rows computed at once: what they need stays in the processor's cache."""
 
@@ -58,6 +65,10 @@ class ConstantSurrogate:
 
     def __call__(self, X: AnyArray) -> FloatArray:
         return np.tile(self.scores, (len(X), 1))
+
+    def parts(self, X: AnyArray) -> Parts:  # noqa: ARG002 - no feature adds anything
+        """See `Parts`."""
+        return {}
 
     def to_formula(self, domain: Domain) -> Formula:  # noqa: ARG002 - the same everywhere
         """See `Formula`."""
@@ -104,6 +115,15 @@ class LinearSurrogate:
         held = ~(value <= steps.first) & ~(value > steps.second)
         scaled = (X[:, slopes.features] - slopes.first) / slopes.second
         return np.asarray(held @ steps.weights + scaled @ slopes.weights)
+
+    def parts(self, X: AnyArray) -> Parts:
+        """See `Parts`."""
+        X = np.asarray(X, dtype=np.float64)
+        parts: Parts = {}
+        for i in np.union1d(self.steps.features, self.slopes.features).tolist():
+            own = LinearSurrogate(self.intercept, self.steps.of(i), self.slopes.of(i))._terms(X)
+            parts[i] = own[:, 0] if own.shape[1] == 1 else own
+        return parts
 
     def to_formula(self, domain: Domain) -> Formula:
         """See `Formula`; coordinates are those of the domain."""
@@ -206,6 +226,15 @@ class AdditiveSurrogate:
             else:
                 answer += np.interp(coordinates[:, i], grid, effect)
         return answer
+
+    def parts(self, X: AnyArray) -> Parts:
+        """See `Parts`; a feature with a single grid point adds the same everywhere."""
+        coordinates = self.domain.encode(X)
+        return {
+            i: np.interp(coordinates[:, i], grid, effect)
+            for i, (grid, effect) in enumerate(zip(self.grids, self.effects, strict=True))
+            if grid.size > 1
+        }
 
     def to_formula(self, domain: Domain) -> Formula:
         """See `Formula`; coordinates are those of the domain given, whose categories may be ordered anew."""

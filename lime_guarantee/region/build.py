@@ -12,13 +12,14 @@ from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.engine.session import Found, bounding_box
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion, Status
+from lime_guarantee.region.worth import Worth, worth_of
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
 from lime_guarantee.space.cube import Cube
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.measure import Measure
-from lime_guarantee.support.arrays import AnyArray
+from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.version import __version__
 
 
@@ -34,6 +35,7 @@ def region_from(
     attempts: int,
     widened: tuple[str, ...],
     notes: tuple[str, ...] = (),
+    at_instance: FloatArray | None = None,
 ) -> GuaranteeRegion:
     """The region of what a session found; the instance alone, where it found nothing."""
     domain = found.cube.domain.without_data()
@@ -62,8 +64,16 @@ def region_from(
         explained=None if problem is None else problem.explained,
         shape=shape,
         problem=problem,
+        worth=_worth(found, problem, at_instance),
     )
     return replace(region, covered=_covered(region, found.cube.domain))
+
+
+def _worth(found: Found, problem: Problem | None, at_instance: FloatArray | None) -> Worth | None:
+    """What the explanation is worth in what was found, where model and surrogate are known."""
+    if problem is None or at_instance is None or found.answered is None or found.certificate is None:
+        return None
+    return worth_of(problem, found.answered, found.cube, found.certificate, at_instance)
 
 
 def _covered(region: GuaranteeRegion, domain: Domain) -> tuple[int, int] | None:

@@ -26,6 +26,7 @@ from lime_guarantee.region.codec import (
 )
 from lime_guarantee.region.on_rows import OnRows, count_rows, seen_before
 from lime_guarantee.region.report import describe, extent_of
+from lime_guarantee.region.worth import Interval, Worth
 from lime_guarantee.settings import Settings
 from lime_guarantee.space.ball import Ball
 from lime_guarantee.space.box import Box
@@ -102,6 +103,9 @@ class GuaranteeRegion:
         What held-out rows say, where `validation_data` was given.
     notes : tuple of str
         What is to be known about the measure here: few data, an instance outside them.
+    worth : Worth or None
+        What the explanation is worth here: its gain over a constant, and which of its weights are needed.
+        None where nothing is certified, or model and surrogate are not known.
     shape : Box or Ball or None
         What was certified, in the unit cube of the measure; None where there is nothing. It is not compared,
         and written to JSON only if asked for, because the cube tells how the data are distributed.
@@ -149,6 +153,7 @@ class GuaranteeRegion:
     covered: tuple[int, int] | None = None
     validation: OnRows | None = None
     notes: tuple[str, ...] = ()
+    worth: Worth | None = None
     shape: Box | Ball | None = field(default=None, compare=False)
     problem: Problem | None = field(default=None, compare=False)
 
@@ -218,6 +223,32 @@ class GuaranteeRegion:
     def share(self) -> float:
         """The region's share of the measure: for the uniform one, of the domain's volume."""
         return float(10.0**self.log10_share)
+
+    @property
+    def gain(self) -> float | None:
+        """Share of the region on which the best admissible constant fails and the explanation does not.
+
+        None where it is not known; see `Worth`.
+        """
+        return None if self.worth is None else self.worth.gain
+
+    @property
+    def gain_interval(self) -> Interval | None:
+        """An interval that holds the gain, with the confidence of `worth`."""
+        return None if self.worth is None else self.worth.gain_interval
+
+    @property
+    def needed(self) -> FloatArray | None:
+        """A share for every feature: where the explanation becomes wrong once that feature is held.
+
+        None where it is not known; see `Worth`.
+        """
+        return None if self.worth is None else np.array(self.worth.needed)
+
+    @property
+    def needed_intervals(self) -> FloatArray | None:
+        """An interval for each of the `needed` shares, (D, 2): all hold with the confidence of `worth`."""
+        return None if self.worth is None else np.array(self.worth.needed_intervals)
 
     def contains(self, X: Any) -> BoolArray:
         """Which rows of raw values, an array or a DataFrame, lie in the region."""
@@ -425,6 +456,7 @@ class GuaranteeRegion:
                 "allowed": [axis.allowed_entry(extent) for axis, extent in axes],
                 "reach": self.reach,
                 **({} if self.explained is None else {"weight": self.explained.weights}),
+                **({} if self.worth is None else _needed_columns(self.worth)),
             }
         )
 
@@ -512,6 +544,11 @@ class GuaranteeRegion:
             return Ball(self.radius, cube)
         ends = [cube.places(bounds[np.newaxis])[0] for bounds in self.search_bounds]
         return cube.snapped(*ends)
+
+
+def _needed_columns(worth: Worth) -> dict[str, Any]:
+    low, high = zip(*worth.needed_intervals, strict=True)
+    return {"needed": worth.needed, "needed_lower": low, "needed_upper": high}
 
 
 leaves_out(GuaranteeRegion, "problem", "shape")

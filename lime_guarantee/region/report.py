@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING
 
 from lime_guarantee.space.axis import Extent
@@ -11,6 +11,7 @@ from lime_guarantee.space.measure import MEASURES, Measure
 
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
+    from lime_guarantee.region.worth import Interval, Worth
 
 MOST_FEATURES = 60
 
@@ -23,7 +24,7 @@ FAITHFUL = {
 
 def describe(region: GuaranteeRegion) -> str:
     """The report that ``str(region)`` gives: the answer first, then the features, then the evidence."""
-    lines = [answer(region)]
+    lines = [answer(region), *worth_lines(region)]
     if region:
         lines += ["", *(_parts(region) if in_presence(region) else _feature_table(region))]
     lines += ["", *evidence(region)]
@@ -53,6 +54,58 @@ def answer(region: GuaranteeRegion) -> str:
     return f"Uncertified: {region.reason}"
 
 
+def worth_lines(region: GuaranteeRegion) -> list[str]:
+    """What the explanation is worth there, in a line; none where that is not known."""
+    worth = region.worth
+    if worth is None:
+        return []
+    return [f"{_gain_text(region, worth)} {_weights_text(worth)}".strip()]
+
+
+def _gain_text(region: GuaranteeRegion, worth: Worth) -> str:
+    """Whether a constant would do, in a sentence."""
+    if worth.gain is None or worth.gain_interval is None:
+        return ""
+    most = upper_text(100 * worth.gain_interval[1], 2)
+    if worth.score_gain is None or worth.score_gain_interval is None:
+        if worth.flat:
+            tested = (
+                "what weights are needed make up for one another"
+                if worth.needed_weights
+                else "no weight is tested"
+            )
+            does = f"a constant does as well (on all but {most} % of it at most)"
+            return f"The model is flat here: {does}, and {tested}."
+        return f"A constant would be wrong on {_gain_share(worth.gain, worth.gain_interval)}."
+    tolerance = getattr(region.problem and region.problem.agreement, "tolerance", None)
+    if region.explained is not None:
+        tolerance = region.explained.tolerance
+    within = "" if tolerance is None else f", within {tolerance:.3g},"
+    if worth.flat_in_score:
+        score = f"In the score{within} a constant does as well, too."
+    else:
+        share = _gain_share(worth.score_gain, worth.score_gain_interval)
+        score = f"In the score{within} a constant would be wrong on {share}."
+    if worth.flat:
+        stays = f"The class stays the same here (on all but {most} % of it at most)"
+        return f"{stays}, so the weights are not tested by it. {score}"
+    return f"A constant class would be wrong on {_gain_share(worth.gain, worth.gain_interval)}. {score}"
+
+
+def _gain_share(gain: float, interval: Interval) -> str:
+    low, high = lower_text(100 * interval[0], 2), upper_text(100 * interval[1], 2)
+    return f"{share_text(gain)} of it ({low} to {high} %), where the explanation is right"
+
+
+def _weights_text(worth: Worth) -> str:
+    """How many of the weights are needed; nothing where no weight is tested."""
+    count, needed = len(worth.weights), len(worth.needed_weights)
+    if worth.flat or count == 0:
+        return ""
+    are = "is" if needed == 1 else "are"
+    return f"Of {count} weights {needed} {are} shown to be needed, and {worth.droppable} can go together."
+
+
 def _parts(region: GuaranteeRegion) -> list[str]:
     """The words or superpixels that may go and those that must stay; a weight is shown where there is one."""
     assert region.explained is not None
@@ -74,7 +127,9 @@ def _listed(names: list[str]) -> str:
 
 def _feature_table(region: GuaranteeRegion) -> list[str]:
     weights = None if region.explained is None else region.explained.weights
-    rows = [["feature", "instance", *([] if weights is None else ["weight"]), "region", "reach"]]
+    needed = None if region.worth is None else needed_texts(region.worth)
+    more = [*([] if weights is None else ["weight"]), *([] if needed is None else ["needed"])]
+    rows = [["feature", "instance", *more, "region", "reach"]]
     shown = region.domain.axes[:MOST_FEATURES]
     for i, axis in enumerate(shown):
         rows.append(
@@ -82,6 +137,7 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
                 axis.name,
                 instance_text(region, i),
                 *([] if weights is None else [weight_text(weights[i])]),
+                *([] if needed is None else [needed[i]]),
                 extent_text(region, i),
                 share_text(region.reach[i]),
             ]
@@ -186,6 +242,11 @@ def share_text(share: float) -> str:
     return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.3g} %"
 
 
+def needed_texts(worth: Worth) -> list[str]:
+    """How much each weight is needed, in words; a dash where there is no weight."""
+    return [share_text(share) if i in worth.weights else "-" for i, share in enumerate(worth.needed)]
+
+
 def lower_text(value: float, digits: int) -> str:
     """A number to so many digits, and never more than it is.
 
@@ -196,4 +257,17 @@ def lower_text(value: float, digits: int) -> str:
     """
     context = Context(prec=digits, rounding=ROUND_FLOOR)
     exact = context.create_decimal_from_float(value * (1 + 1e-12))  # 100 * 0.29 is 28.999999999999996
+    return f"{exact.normalize():f}"
+
+
+def upper_text(value: float, digits: int) -> str:
+    """A number to so many digits, and never less than it is.
+
+    Examples
+    --------
+    >>> upper_text(0.121, 2), upper_text(35.1, 2), upper_text(100.0, 2)
+    ('0.13', '36', '100')
+    """
+    context = Context(prec=digits, rounding=ROUND_CEILING)
+    exact = context.create_decimal_from_float(value * (1 - 1e-12))
     return f"{exact.normalize():f}"

@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.engine.certify.budget import ErrorBudget
+from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import bounding_box
+from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.build import raw_bounds, sizes
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.worth import Worth, judging, worth_of
 from lime_guarantee.space.box import Box
+from lime_guarantee.space.cube import Cube
 
 
 def extend_region(
-    faithful: Callable[[Any], Any],
+    faithful: Callable[[Any], Any] | Problem,
     region: GuaranteeRegion,
     feature: int,
     *,
@@ -32,8 +36,8 @@ def extend_region(
 
     Parameters
     ----------
-    faithful : callable
-        As in `find_region`.
+    faithful : callable or Problem
+        As in `find_region`; with a problem, the larger region knows what the explanation is worth there.
     region : GuaranteeRegion
         Certified.
     feature : int
@@ -52,7 +56,8 @@ def extend_region(
     lower, upper = box.lower.copy(), box.upper.copy()
     lower[feature], upper[feature] = 0.0, 1.0
     wider = Box(lower, upper, cube)
-    oracle = Oracle(faithful, cube, batch_rows=batch_rows)
+    ask = judging(faithful) if isinstance(faithful, Problem) else faithful
+    oracle = Oracle(ask, cube, batch_rows=batch_rows)
     assert region.certificate is not None
     certifier = Certifier(
         oracle,
@@ -77,4 +82,16 @@ def extend_region(
         certificate=attempt.certificate,
         radius=None,
         shape=wider,
+        worth=_worth(faithful, region, attempt, cube),
     )
+
+
+def _worth(
+    faithful: Callable[[Any], Any] | Problem, region: GuaranteeRegion, attempt: Attempt, cube: Cube
+) -> Worth | None:
+    """What the explanation is worth in the larger region, where that can be known."""
+    answered, certificate = attempt.answered, attempt.certificate
+    if not isinstance(faithful, Problem) or answered is None or certificate is None or region.worth is None:
+        return None
+    at_instance = np.squeeze(region.worth.model_at_instance)
+    return worth_of(faithful, answered, cube, certificate, at_instance)

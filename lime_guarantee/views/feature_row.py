@@ -65,6 +65,9 @@ class FeatureRow:
         Of every cell that has a name, in their order in the domain, whether it lies in the region.
     data : array or None
         Heights, up to 1, of the data's histogram.
+    needed : float or None
+        Of the region, where the explanation becomes wrong without the feature's weight; None where there is
+        no weight, or that is not known.
     """
 
     position: int
@@ -81,6 +84,7 @@ class FeatureRow:
     cells: tuple[str, ...]
     allowed: BoolArray
     data: FloatArray | None = None
+    needed: float | None = None
 
     @property
     def constant(self) -> bool:
@@ -91,6 +95,11 @@ class FeatureRow:
     def weight_text(self) -> str:
         """The weight in words; empty where there is none."""
         return "" if self.weight is None else weight_text(self.weight)
+
+    @property
+    def needed_text(self) -> str:
+        """How much the weight is needed, in words; empty where that is not known."""
+        return "" if self.needed is None else share_text(self.needed)
 
     @property
     def reach_text(self) -> str:
@@ -151,7 +160,7 @@ def instance_coordinates(region: GuaranteeRegion) -> FloatArray:
 
 def _row(region: GuaranteeRegion, i: int, home: float) -> FeatureRow:
     axis, extent, certified = region.domain.axes[i], extent_of(region, i), bool(region)
-    cells = cell_labels(region, axis)
+    cells, worth = cell_labels(region, axis), region.worth
     held = axis.cells_in(extent) if cells else np.empty(0, dtype=np.bool_)
     return FeatureRow(
         position=i,
@@ -167,4 +176,5 @@ def _row(region: GuaranteeRegion, i: int, home: float) -> FeatureRow:
         may_vary=certified and extent.lower < extent.upper,
         cells=cells,
         allowed=held & certified,
+        needed=None if worth is None or i not in worth.weights else worth.needed[i],
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
-from lime_guarantee.support.arrays import FloatArray
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 MIXTURE = np.arange(16) / 16
 """Failing rates against which evidence is gathered, as fractions of the highest allowed one."""
@@ -146,6 +147,47 @@ def exact_lower_bound(draws: int, failures: int, level: float) -> float:
     if failures == draws:
         return 0.0
     return float(stats.beta.ppf(level, draws - failures, failures + 1))
+
+
+def anytime_interval(draws: int, counts: Any, level: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals for shares of which `counts` were seen in so many draws, valid whenever one looks.
+
+    The likelihood of the draws, averaged over all shares with Beta(1/2, 1/2) weights, over that at the true
+    share p is a martingale that starts at 1. So the p at which it stays below 1 / level form a confidence
+    sequence: they hold the true one at all times together with probability at least 1 - level. (Ville 1939;
+    Robbins 1970; Howard et al. 2021, conjugate mixtures.)
+
+    Examples
+    --------
+    >>> low, high = anytime_interval(1_000, [0, 310], 0.05)
+    >>> low.round(4), high.round(4)
+    (array([0.    , 0.2584]), array([0.007, 0.365]))
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    if draws == 0:
+        return np.zeros(counts.shape), np.ones(counts.shape)
+    mixed = special.betaln(counts + 0.5, draws - counts + 0.5) - special.betaln(0.5, 0.5)
+
+    def rejected(share: FloatArray) -> BoolArray:
+        likelihood = special.xlogy(counts, share) + special.xlog1py(draws - counts, -share)
+        return np.asarray(mixed - likelihood >= -np.log(level) + ROUNDING)
+
+    seen = counts / draws
+    return _edge(np.zeros(counts.shape), seen, rejected), _edge(np.ones(counts.shape), seen, rejected)
+
+
+def _edge(outer: FloatArray, inner: FloatArray, rejected: Callable[[FloatArray], BoolArray]) -> FloatArray:
+    """Where rejection ends on the way from each outer number to its inner one, a little on the outer side."""
+    inner = np.where(rejected(outer), inner, outer)
+    for _ in range(INTERVAL_HALVINGS):
+        middle = (outer + inner) / 2.0
+        beyond = rejected(middle)
+        outer, inner = np.where(beyond, middle, outer), np.where(beyond, inner, middle)
+    return outer
+
+
+INTERVAL_HALVINGS = 30
+"""After so many, an end of an interval is exact to nine digits."""
 
 
 def least_count(accepts: Callable[[int], bool], limit: int = 2**62) -> int:

@@ -58,6 +58,21 @@ class Certificate:
 
 
 @dataclass(frozen=True, eq=False)
+class Answered:
+    """Draws from a certified shape, in the order in which they were made, and what was answered to them.
+
+    Parameters
+    ----------
+    points : array of shape (n, D)
+    answers : tuple of arrays
+        Each has an entry, or a row, for every point.
+    """
+
+    points: FloatArray
+    answers: tuple[FloatArray, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Attempt:
     """One proposal put to the test: what was drawn in it, and what was accepted.
 
@@ -69,12 +84,15 @@ class Attempt:
         How many of the points were drawn in each of the nested shapes, the largest one's first.
     shape, certificate
         The shape that was accepted, and why; None if there is none.
+    answers : tuple of tuples of arrays
+        What was answered in the first batches, where the oracle tells.
     """
 
     batches: tuple[Batch, ...]
     drawn: tuple[int, ...]
     shape: Shape | None
     certificate: Certificate | None
+    answers: tuple[tuple[FloatArray, ...], ...] = ()
 
     @property
     def accepted(self) -> bool:
@@ -99,3 +117,17 @@ class Attempt:
     def failures(self) -> FloatArray:
         """The points that were not faithful."""
         return np.concatenate([points[~faithful] for points, faithful in self.batches])
+
+    @property
+    def answered(self) -> Answered | None:
+        """The draws in the accepted shape whose answers were kept; None if there are none.
+
+        Draws go from larger to smaller shapes and never back. So all of them that lie in the accepted shape
+        are draws from it, those made before it was turned to included.
+        """
+        if self.shape is None or not any(self.answers):
+            return None
+        points = np.concatenate([points for points, _ in self.batches[: len(self.answers)]])
+        inside = self.shape.contains(points)
+        answers = zip(*self.answers, strict=True)
+        return Answered(points[inside], tuple(np.concatenate(parts)[inside] for parts in answers))

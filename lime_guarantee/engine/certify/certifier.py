@@ -47,4 +47,5 @@ class Certifier:
                 failures=evidence.failures[verdict.place],
                 purity_lower_bound=max(self.purity, verdict.lower_bound),
             )
-        return Attempt(tuple(evidence.batches), tuple(evidence.drawn), shape, certificate)
+        batches, answers = tuple(evidence.batches), tuple(evidence.answers)
+        return Attempt(batches, tuple(evidence.drawn), shape, certificate, answers)

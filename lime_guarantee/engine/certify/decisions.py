@@ -16,6 +16,7 @@ from lime_guarantee.engine.batches import Batch, rows_at
 from lime_guarantee.engine.certify import bounds
 from lime_guarantee.engine.certify.proposal import Shape
 from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
+from lime_guarantee.support.arrays import FloatArray
 
 LONGEST_WITHOUT_EARLY_LOOK = 2_000
 """The most draws that a test of one shape makes without an early look at the failures."""
@@ -33,6 +34,10 @@ DRAWS_PER_LOG_SHARE = 4.0
 """The most further draws, in that unit, that a larger nested shape is worth for each unit of log share."""
 
 
+MOST_ANSWERS = 20_000
+"""The most draws whose answers are kept: they tell what an explanation is worth, and more tell no more."""
+
+
 class Evidence:
     """What has been drawn in nested shapes, the largest one first, and how often each of them failed.
 
@@ -48,12 +53,16 @@ class Evidence:
         self.draws = [0] * len(shapes)
         self.failures = [0] * len(shapes)
         self.batches: list[Batch] = []
+        self.answers: list[tuple[FloatArray, ...]] = []
 
     def draw(self, place: int, count: int) -> None:
         """Draw in one of the shapes; larger ones learn nothing from it."""
         self.oracle.check_limit(count)
         points = self.shapes[place].sample(self.rng, count)
-        faithful = self.oracle.evaluate(points)
+        judged = self.oracle.judge(points)
+        faithful = judged.faithful
+        if sum(self.drawn) < MOST_ANSWERS:
+            self.answers.append(judged.answers)
         self.batches.append((points, faithful))
         self.drawn[place] += count
         for i in range(place, len(self.shapes)):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from lime_guarantee.region.report import MOST_FEATURES, answer, evidence, in_presence
+from lime_guarantee.region.report import MOST_FEATURES, answer, evidence, in_presence, worth_lines
 from lime_guarantee.views.feature_row import Bar, FeatureRow, feature_rows, shown_order
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def region_view(region: GuaranteeRegion) -> str:
     shown = _parts(rows) if in_presence(region) else _table(rows)
     return (
         f'<div style="line-height: 1.45"><div style="font-weight: bold">{escape(answer(region))}</div>'
+        f"{''.join(f'<div>{escape(line)}</div>' for line in worth_lines(region))}"
         f"{shown if region else ''}{_lines(evidence(region))}</div>"
     )
 
@@ -76,10 +77,13 @@ def record_view(record: AuditRecord) -> str:
 
 def _table(rows: list[FeatureRow]) -> str:
     weighted = any(row.weight is not None for row in rows)
-    head = _head("feature", ">instance", *([">weight"] if weighted else []), "", "region", ">reach")
+    known = any(row.needed is not None for row in rows)
+    beside = [*([">weight"] if weighted else []), *([">needed"] if known else [])]
+    head = _head("feature", ">instance", *beside, "", "region", ">reach")
     shown = "".join(
         f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance_text)}</td>'
         + (f'<td style="{NUMBER}">{escape(row.weight_text)}</td>' if weighted else "")
+        + (f'<td style="{NUMBER}">{escape(row.needed_text)}</td>' if known else "")
         + f'<td style="{CELL}">{"" if row.bar_in_shares is None else _bar(row.bar_in_shares)}</td>'
         f'<td style="{CELL}">{_extent(row)}</td><td style="{NUMBER}">{escape(row.reach_text)}</td></tr>'
         for row in rows[:MOST_FEATURES]

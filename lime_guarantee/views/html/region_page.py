@@ -11,7 +11,7 @@ import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.surrogates import formula_of
-from lime_guarantee.region.report import answer, evidence, in_presence
+from lime_guarantee.region.report import answer, evidence, in_presence, worth_lines
 from lime_guarantee.space.number_text import number_text
 from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
@@ -59,6 +59,7 @@ def _feature(region: GuaranteeRegion, row: FeatureRow) -> dict[str, Any]:
         "switch": axis.is_switch,
         "whole": axis.has_cells,
         "weight": row.weight_text,
+        "needed": row.needed_text,
         "extent": row.extent,
         "instance": row.instance_text,
         "value": row.instance,
@@ -107,7 +108,8 @@ def _body(region: GuaranteeRegion, title: str, model: Sequence[float], surrogate
             f"<th scope='col'>explanation</th></tr></thead><tbody>{compared}</tbody></table>"
         )
     return f"""
-<header><h1>{html.escape(title)}</h1><p>{html.escape(answer(region))}</p></header>
+<header><h1>{html.escape(title)}</h1><p>{html.escape(answer(region))}</p>
+{paragraphs(worth_lines(region))}</header>
 <main>
 <section id="status" aria-labelledby="verdict">
 <div id="where" aria-live="polite"><h2 id="verdict"></h2><ul id="left"></ul></div>

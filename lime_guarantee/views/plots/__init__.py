@@ -5,6 +5,7 @@ Every display has `plot(ax=None)`, which draws on the axes given or on those of 
 """
 
 from lime_guarantee.views.feature_row import FeatureRow
+from lime_guarantee.views.plots.comparison import ComparisonDisplay
 from lime_guarantee.views.plots.images import ImageDisplay
 from lime_guarantee.views.plots.overview import RegionDisplay
 from lime_guarantee.views.plots.profile import ProfileDisplay
@@ -15,6 +16,7 @@ from lime_guarantee.views.plots.texts import Piece, TextDisplay
 from lime_guarantee.views.plots.verdicts import VerdictsDisplay
 
 __all__ = [
+    "ComparisonDisplay",
     "FeatureRow",
     "ImageDisplay",
     "Piece",

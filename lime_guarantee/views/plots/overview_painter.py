@@ -26,6 +26,7 @@ class RowPainter:
         self.patches = require("matplotlib.patches", "RegionDisplay.plot", extra="plot")
         self.has_data = any(row.data is not None for row in self.rows)
         self.has_weights = any(row.weight is not None for row in self.rows)
+        self.has_needed = any(row.needed is not None for row in self.rows)
         # With data, the bar is the floor on which the histogram stands.
         self.top, self.bottom = (0.12, 0.42) if self.has_data else (-0.28, 0.28)
         self.middle = (self.top + self.bottom) / 2
@@ -57,8 +58,10 @@ class RowPainter:
         high = room([_end_texts(row)[1] for row in self.rows] + [""])
         values = room(["guaranteed", *(row.extent for row in self.rows)])
         reach = room(["< 0.01 %"])
-        track = max(width - (low + weight + high + values + reach), 0.25 * width)
-        self.ax.set_xlim(-(low + weight) / track, 1 + (high + values + reach) / track)
+        needed = room(["< 0.01 %"]) if self.has_needed else 0.0
+        right = high + values + reach + needed
+        track = max(width - (low + weight + right), 0.25 * width)
+        self.ax.set_xlim(-(low + weight) / track, 1 + right / track)
         gap = 0.5 * self.size
         return {
             "weight": -(low + gap) / track,
@@ -66,6 +69,7 @@ class RowPainter:
             "high": 1 + gap / track,
             "guaranteed": 1 + (high + gap) / track,
             "reach": 1 + (high + values + reach) / track,
+            "needed": 1 + right / track,
             "rest": 0.0,
         }
 
@@ -78,6 +82,8 @@ class RowPainter:
         self.columns = self._columns(width)
         self._text("guaranteed", -0.95, "guaranteed", color=drawing.SOFT)
         self._text("reach", -0.95, "reach", ha="right", color=drawing.SOFT)
+        if self.has_needed:
+            self._text("needed", -0.95, "needed", ha="right", color=drawing.SOFT)
         if self.has_weights:
             self._text("weight", -0.95, "weight", ha="right", color=drawing.SOFT)
         for y, row in enumerate(self.rows):
@@ -97,6 +103,8 @@ class RowPainter:
         self._text("guaranteed", line, row.extent)
         if row.weight is not None:
             self._text("weight", line, drawing.signed(row.weight), ha="right")
+        if row.needed is not None:
+            self._text("needed", line, row.needed_text, ha="right")
         if row.data is not None:
             step = 1 / len(row.data)
             places = step * np.arange(len(row.data))

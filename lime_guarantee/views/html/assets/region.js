@@ -64,7 +64,8 @@ const controls = whatIf.features.map((feature, i) => (whatIf.presence ? makePart
 /** A row with the control that fits the feature, and what shows a value on it. */
 function makeSlider(feature, i) {
   const label = make("label", { class: "name", for: `f${i}` }, feature.name);
-  const weight = make("span", { class: "weight" }, feature.weight && `weight ${feature.weight}`);
+  const needed = feature.needed && `, needed on ${feature.needed}`;
+  const weight = make("span", { class: "weight" }, feature.weight && `weight ${feature.weight}${needed}`);
   const extent = make("span", { class: "extent", id: `e${i}` });
   const inputs = makeInputs(feature, i);
   const box = make("div", { class: "slider" }, label, ...inputs.elements, weight, extent);
