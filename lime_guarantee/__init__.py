@@ -16,7 +16,6 @@ from lime_guarantee.adapters.shap_values import from_shap_values
 from lime_guarantee.api import find_region, guarantee_region, problem_of
 from lime_guarantee.auditing import AuditReport, FlaggedExplanations, audit
 from lime_guarantee.engine.certify.certificate import Certificate
-from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.divide import Divide
 from lime_guarantee.engine.search.greedy import Greedy
@@ -44,7 +43,6 @@ __all__ = [
     "Adapter",
     "AuditReport",
     "Axis",
-    "Balanced",
     "Boundary",
     "Certificate",
     "Divide",

@@ -1,9 +1,9 @@
-"""The balanced search where it is hard: boundaries, edges, corners, many features, few evaluations."""
+"""The default search where it is hard: boundaries, edges, corners, many features, few evaluations."""
 
 import numpy as np
 import pytest
 
-from lime_guarantee import Balanced, Domain, find_region
+from lime_guarantee import Boundary, Domain, find_region
 
 CUBE = Domain.from_bounds([-1] * 4, [1] * 4)
 
