@@ -278,9 +278,15 @@ def test_a_progress_bar_counts_evaluations_and_changes_nothing(capsys):
 
 
 def test_the_search_tells_its_phases():
-    phases = []
-    find(search="boundary", progress=lambda told: phases.append(told.phase))
-    assert list(dict.fromkeys(phases))[:3] == ["growing", "balancing", "settling"]
+    phases, domain, weight = [], Domain.from_bounds([-1] * 6, [1] * 6), np.arange(1, 7)
+    find_region(
+        lambda X: np.abs(X @ weight) < 3,
+        np.zeros(6),
+        domain,
+        random_state=0,
+        progress=lambda told: phases.append(told.phase),
+    )
+    assert list(dict.fromkeys(phases))[:3] == ["walls", "growing", "settling"]
     assert phases[-1] == "accepted"
 
 
@@ -299,7 +305,7 @@ def test_the_search_tells_its_phases():
         ({"search": Divide}, "search: a name or a Search object"),
         ({"certifier": "trust"}, "certifier"),
         ({"effort": "heroic", "search": "boundary"}, "effort: one of .*'normal'.* got 'heroic'"),
-        ({"effort": "high", "search": "divide"}, "effort: it belongs to the searches"),
+        ({"effort": "high", "search": "divide"}, "effort: it belongs to the search"),
         ({"progress": 3}, "progress: True, False, None or a callable"),
         ({"domain": [(0, 1)]}, "domain: a Domain is required; got list"),
         ({"faithful": 3}, "faithful: a callable"),
@@ -408,16 +414,20 @@ def test_a_model_that_depends_on_its_batch_is_refused():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_model_that_seldom_fails_at_random_is_no_function(seed):
-    """One answer in a hundred: among rows asked again, only those that failed give it away."""
+    """Seven answers in a thousand: among rows asked again, only those that failed give it away."""
     rng = np.random.default_rng(seed)
     with pytest.raises(InconsistentModelError, match="not a function"):
-        find(lambda X: rng.random(len(X)) < 0.993, [0.5] * 3, Domain.from_bounds([0] * 3, [1] * 3))
-
-
-def test_a_model_that_looks_at_the_other_rows_of_a_batch_is_no_function():
-    with pytest.raises(InconsistentModelError, match="depends on the other rows"):
-        find(
-            lambda X: X[:, 0] <= X[:, 0].mean() + 0.6, [0.5] * 2, Domain.from_bounds([0, 0], [1, 1])
-        ) if False else find(
-            lambda X: (X[:, 0] < 0.9) | (len(X) > 5), [0.5] * 2, Domain.from_bounds([0, 0], [1, 1])
+        find_region(
+            lambda X: (rng.random(len(X)) < 0.993) | (len(X) == 1),  # the instance itself is faithful
+            [0.5] * 3,
+            Domain.from_bounds([0] * 3, [1] * 3),
+            random_state=seed,
         )
+
+
+def test_a_model_that_answers_single_rows_otherwise_is_no_function():
+    def faithful(X):
+        return np.full(len(X), True) if len(X) > 1 else X[:, 0] == 0.5
+
+    with pytest.raises(InconsistentModelError, match="depends on the other rows"):
+        find(faithful, [0.5, 0.5], Domain.from_bounds([0, 0], [1, 1]))

@@ -78,7 +78,7 @@ def test_effort_is_that_of_the_boundary_search():
     assert Settings(effort="low").search == Boundary("low")
     assert Settings(search=Boundary("high")).effort == "high"
     assert Settings(search="divide").effort is None
-    with pytest.raises(InvalidInputError, match="effort: it belongs to the searches"):
+    with pytest.raises(InvalidInputError, match="effort: it belongs to the search"):
         Settings(search="divide", effort="high")
 
 

@@ -37,8 +37,8 @@ from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 EFFORTS = ("low", "normal", "high")
-"""All search alike. "low" has the smallest of its nested boxes tested alone, which takes the fewest draws;
-"high" begins as "normal" does, and goes on after a box was accepted: so it never finds less."""
+"""All search alike. "low" proposes smaller boxes, whose tests take fewer draws; "high" begins as "normal" does,
+and goes on after a box was accepted: so it never finds less."""
 
 FIRST_LOOK = 30
 """Draws in the whole domain; if none fails, it is proposed at once."""
@@ -64,8 +64,8 @@ CALIBRATION = 5
 """Draws after these rounds, times 1 / (1 - purity): so many failures tell how often the box fails."""
 
 FIRST_TRUST, LAST_TRUST = 0.7, 0.15
-"""How far sides move in a round while the box grows, and in the last round and between nested boxes (in
-logarithms)."""
+"""How far sides move in a round while the box grows, and in the last round; between nested boxes, twice as
+far as that (in logarithms)."""
 
 TOO_MANY_FAIL = 0.7
 """A box that fails so often has grown too fast, and goes back half of the way."""
@@ -94,6 +94,10 @@ are drawn in by this factor, and so many draws tell what still fails there."""
 MARGINS, LEAST_LOSS = (0.0, 0.01, 0.03), 0.01
 """How much nested boxes between walls keep away from these, as shares of their extents; and the least log
 volume by which any nested box is smaller than the one before."""
+
+SCARCE, MODEST_AIM = 8.0, 0.5
+"""Where evaluations are left for fewer certificates than so many, a small box is certified first. Then, and with
+little effort, the aims are lower by this factor: smaller boxes take fewer draws, and are likelier to pass."""
 
 FIRST_RESERVE, RESERVE, SMALL_SCALES = 1.2, 2.5, (0.3, 0.1, 0.03, 0.01)
 """Where evaluations are limited, some are left for so many certificates while walls are looked for, and then;
@@ -196,6 +200,9 @@ class _Run:
             yield from self._propose_small()
             if not self.slopes.failed.any():
                 return
+        else:
+            if self._scarce:
+                yield from self._propose_small()
         accepted = yield from self._propose_nested()
         if accepted is None or self.effort != "high":
             return
@@ -348,12 +355,13 @@ class _Run:
 
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
-        aims = np.array(AIMS) * self.allowed
+        modest = self.effort == "low" or self._scarce
+        aims = np.array(AIMS) * self.allowed * (MODEST_AIM if modest else 1.0)
         rejected: list[Box] = []
         restarted = False
         for k in range(MOST_ATTEMPTS):
             sizes = self._sizes(aims)
-            boxes = self._nested(sizes)[-1:] if self.effort == "low" else self._nested(sizes)
+            boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
             self.extent = sizes[0]
@@ -376,11 +384,14 @@ class _Run:
         return None
 
     def _sizes(self, aims: FloatArray) -> list[FloatArray]:
-        """Extents of nested boxes that fail as often as the aims under the model."""
-        sizes = [self.slopes.largest(self.extent, float(aims[0]), 2 * LAST_TRUST)]
-        for aim in aims[1:]:
-            sizes.append(self.slopes.largest(sizes[-1], float(aim), LAST_TRUST, sizes[-1]))
-        return sizes
+        """Extents of nested boxes that fail as often as the aims under the model.
+
+        Sides move inwards only: where they move outwards, the model is believed where it is wrong.
+        """
+        sizes = [self.extent]
+        for aim in aims:
+            sizes.append(self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1]))
+        return sizes[1:]
 
     def _learn(self, attempt: Attempt, score: float) -> None:
         """Learn from a rejection, most of all from its draws in the largest box."""
@@ -395,13 +406,21 @@ class _Run:
     def _propose_small(self) -> Proposals:
         """Where evaluations run out, have a small box certified first, the smallest if there is one try."""
         boxes = self.walls.faithful or [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
-        remaining = self.task.oracle.remaining
-        if remaining is not None and remaining < 2 * self._reserve(1.0):
+        if self._remaining < 2 * self._reserve(1.0):
             boxes = boxes[-1:]
         for box in boxes:
             attempt = yield box
             if attempt.accepted:
                 return
+
+    @property
+    def _scarce(self) -> bool:
+        return self._remaining < SCARCE * self.certificate
+
+    @property
+    def _remaining(self) -> float:
+        remaining = self.task.oracle.remaining
+        return np.inf if remaining is None else remaining
 
     def _reserve(self, certificates: float) -> int:
         return int(certificates * self.certificate) + REASKED_ROWS
