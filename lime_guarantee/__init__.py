@@ -19,7 +19,6 @@ from lime_guarantee.choosing.compare import Comparison, compare
 from lime_guarantee.choosing.refit import Refit, refit
 from lime_guarantee.choosing.tune import Tuning, tune
 from lime_guarantee.engine.certify.certificate import Certificate
-from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.divide import Divide
 from lime_guarantee.engine.search.greedy import Greedy
@@ -49,7 +48,6 @@ __all__ = [
     "AuditComparison",
     "AuditReport",
     "Axis",
-    "Balanced",
     "Boundary",
     "Certificate",
     "Comparison",

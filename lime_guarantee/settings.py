@@ -12,7 +12,6 @@ import numpy as np
 
 from lime_guarantee.engine.certify.certificate import CertifierName
 from lime_guarantee.engine.certify.decisions import TESTS
-from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Effort, Proposals, Search, Task
 from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.catalogue import SEARCHES
@@ -50,10 +49,10 @@ class Settings:
         Share of the region that is faithful: of its `measure`.
     confidence : float in (0, 1)
         Probability that the promise holds.
-    search : {"balanced", "divide", "radial", "greedy"} or Search
+    search : {"boundary", "divide", "radial", "greedy"} or Search
         How boxes are proposed. A search object, such as ``Divide(positives=300)``, sets its own options.
     effort : {"low", "normal", "high"}, optional
-        How much the balanced search spends; "normal" by default.
+        How much the boundary search spends; "normal" by default.
     measure : {"auto", "marginal", "joint", "uniform"} or Measure
         What shares are shares of. "marginal": each feature is drawn as it is distributed in the training
         data, independently. "joint": rows like those of the data; no promise for questions that move one
@@ -63,7 +62,7 @@ class Settings:
     certifier : {"anytime", "zero-failure"}
         How boxes are tested. "zero-failure" is the paper's test, which a single failure sinks.
     max_evaluations : int, optional
-        The number of rows never to be passed. The balanced search certifies the best box it has before it
+        The number of rows never to be passed. The boundary search certifies the best box it has before it
         comes to that. If no box is certified by then, the region says so. A limit with which nothing could
         be certified, even if nothing failed, is refused before anything is asked.
     batch_rows : int, optional
@@ -75,14 +74,14 @@ class Settings:
     --------
     >>> settings = Settings(purity=0.95, effort="high")
     >>> settings.search
-    Balanced(effort='high')
+    Boundary(effort='high')
     >>> settings.but(search="divide").search
     Divide(positives=100, nodes=100, expansion='largest')
     """
 
     purity: float = 0.99
     confidence: float = 0.99
-    search: str | Search = "balanced"
+    search: str | Search = "boundary"
     effort: Effort | None = None
     measure: str | Measure = "auto"
     certifier: CertifierName = "anytime"
@@ -244,10 +243,9 @@ def _parameters(search: Search) -> Mapping[str, Any]:
 def _checked_search(search: object, effort: object) -> Search:
     if effort is not None:
         made = SEARCHES.get(search) if isinstance(search, str) else type(search)
-        if made not in (Balanced, Boundary):
+        if made is not Boundary:
             raise InvalidInputError(
-                "effort: it belongs to the searches 'balanced' and 'boundary'; "
-                f"got search={search!r}. Leave one of them out."
+                f"effort: it belongs to the search 'boundary'; got search={search!r}. Leave one of them out."
             )
         return made(effort)  # type: ignore[arg-type]
     if isinstance(search, str):

@@ -89,32 +89,10 @@ def log_evidence(draws, failures, purity, fractions):
     return math.log(sum(ratios) / len(ratios))
 
 
-def slab_counts(points, low_end, high_start):
-    below = [(points[:, d] <= low_end[d]).sum() for d in range(len(low_end))]
-    above = [(points[:, d] >= high_start[d]).sum() for d in range(len(low_end))]
-    return np.array(below + above)
-
-
 def extents_of(point, home):
     """How far a point lies out on every side of the instance's home."""
     low, high = home
     return np.concatenate([np.maximum(low - point, 0), np.maximum(point - high, 0)])
-
-
-def exit_time(point, home, extent, speed):
-    """The last moment at which the box that moves in still holds the point, by bisection."""
-    out = extents_of(point, home)
-
-    def inside(time):
-        return bool(np.all(out <= extent * np.exp(-time * speed)))
-
-    if inside(1e3):
-        return math.inf
-    low, high = 0.0, 1e3
-    for _ in range(200):
-        middle = (low + high) / 2
-        low, high = (middle, high) if inside(middle) else (low, middle)
-    return low
 
 
 def best_cut_score(failures, stops, home, extent, caution, least):
@@ -137,37 +115,3 @@ def best_cut_score(failures, stops, home, extent, caution, least):
             cost = max(math.log(width / (width - (extent[side] - moved))), 0.02)
             best = max(best, (-math.log(1 - share) - cost) / cost)
     return best
-
-
-def largest_box_volume(failures, stops, weight, anchor, lower, upper, aim):
-    """The largest volume of a box around the anchor that holds little of the failures' weight.
-
-    All boxes are tried whose sides are at the edge or just before a failure.
-    """
-
-    def places(axis, edge, sign):
-        before = [
-            stop if stop != v else v - sign * 1e-12
-            for v, stop in zip(failures[:, axis], stops[:, axis], strict=True)
-            if sign * (v - anchor[axis]) > 0
-        ]
-        inside = [v for v in before if sign * (v - anchor[axis]) >= 0 and sign * (edge - v) >= 0]
-        return [edge, *inside]
-
-    best = 0.0
-    lows = itertools.product(*[places(d, lower[d], -1) for d in range(len(anchor))])
-    for low in lows:
-        for high in itertools.product(*[places(d, upper[d], 1) for d in range(len(anchor))]):
-            volume = math.prod(np.array(high) - np.array(low))
-            if volume > best and weight[points_inside(failures, low, high)].sum() <= aim * volume:
-                best = volume
-    return best
-
-
-def density(point, boxes):
-    """How many draws there are in a unit of volume: of every box that holds the point, draws over volume."""
-    return sum(
-        count / np.prod(upper - lower)
-        for lower, upper, count in boxes
-        if np.all((lower <= point) & (point <= upper))
-    )

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
-from lime_guarantee.engine.kernels.slopes import climb, log_odds, moments, odds_and_slopes
+from lime_guarantee.engine.kernels.slopes import (
+    climb,
+    log_odds,
+    moments,
+    odds_and_slopes,
+    profile_slopes,
+    profile_sums,
+)
 
 
 def random_causes(rng, dims, count):
@@ -60,21 +67,53 @@ def test_causes_that_share_a_side_cost_one_cut():
     assert extent.tolist() == [0.5] + [1.0] * 7
 
 
+KNOTS = np.array([0.0, 0.2, 0.6, 1.0, 1.3])
+
+
 def a_model(seed, dims=12):
-    """Home widths and weights of a boundary that fails about one time in ten in the unit box."""
+    """Home widths, knots, heights and pulls of a boundary, for boxes about as large as the unit box."""
     rng = np.random.default_rng(seed)
-    step, slope = 0.3 * rng.normal(size=2 * dims), rng.normal(size=2 * dims)
-    return np.zeros(dims), step, slope, rng.uniform(0.0, 0.5, dims), 0.7 * rng.normal(size=dims)
+    heights = np.cumsum(0.4 * rng.normal(size=(2 * dims, KNOTS.size)), axis=1)
+    return np.zeros(dims), KNOTS, heights, 0.7 * rng.normal(size=dims)
 
 
-def drawn_odds(rng, bias, extent, home, step, slope, bend, pull):
-    """The log-odds at points drawn in a box."""
+def profiles(places, knots, heights):
+    """The profile of every axis at every point, slowly."""
+    dims = places.shape[1]
+    found = np.zeros(places.shape)
+    for d in range(dims):
+        above = np.interp(places[:, d], knots, heights[dims + d])
+        below = np.interp(-places[:, d], knots, heights[d])
+        found[:, d] = np.where(places[:, d] > 0, above, np.where(places[:, d] < 0, below, 0.0))
+    return found
+
+
+def drawn_places(rng, extent, home, count):
     dims = home.size
-    places = rng.uniform(-extent[:dims], extent[dims:] + home, (200_000, dims))
-    places = np.where(places > home, places - home, np.minimum(places, 0.0))
-    above, below = np.maximum(places, 0.0), np.maximum(-places, 0.0)
-    odds = bias + (above > 0) @ step[dims:] + (below > 0) @ step[:dims]
-    return odds + above @ slope[dims:] + below @ slope[:dims] + places**2 @ bend + (places @ pull) ** 2
+    places = rng.uniform(-extent[:dims], extent[dims:] + home, (count, dims))
+    return np.where(places > home, places - home, np.minimum(places, 0.0))
+
+
+def drawn_odds(rng, bias, extent, home, knots, heights, pull):
+    """The log-odds at points drawn in a box."""
+    places = drawn_places(rng, extent, home, 200_000)
+    return bias + profiles(places, knots, heights).sum(axis=1) + (places @ pull) ** 2
+
+
+def test_the_sums_of_profiles_and_their_slopes_are_those_of_slow_twins():
+    _, knots, heights, _ = a_model(0, dims=3)
+    rng = np.random.default_rng(1)
+    places = drawn_places(rng, np.full(6, 1.6), np.full(3, 0.2), 400)
+    np.testing.assert_allclose(
+        profile_sums(places, knots, heights), profiles(places, knots, heights).sum(axis=1), atol=1e-12
+    )
+    weight = rng.normal(size=400)
+    slopes = profile_slopes(places, knots, weight)
+    for side, knot in np.ndindex(heights.shape):
+        higher = heights.copy()
+        higher[side, knot] += 1.0
+        rise = weight @ (profiles(places, knots, higher) - profiles(places, knots, heights)).sum(axis=1)
+        assert slopes[side, knot] == pytest.approx(rise, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -90,21 +129,14 @@ def test_the_failing_share_in_closed_form_is_that_of_draws(seed):
 
 
 def test_the_moments_are_those_of_draws():
-    home = np.array([0.2, 0.0])
-    weights = np.array([0.5, -0.3, 0.1, 0.8]), np.array([1.0, 2.0, -1.0, 0.5]), np.array([0.3, 0.0])
-    pull = np.array([1.5, -0.7])
-    extent = np.array([0.4, 1.0, 0.9, 0.6])
-    rng = np.random.default_rng(0)
-    places = rng.uniform(-extent[:2], extent[2:] + home, (400_000, 2))
-    places = np.where(places > home, places - home, np.minimum(places, 0.0))
-    above, below = np.maximum(places, 0.0), np.maximum(-places, 0.0)
-    step, slope, bend = weights
-    terms = (above > 0) * step[2:] + (below > 0) * step[:2]
-    terms = terms + above * slope[2:] + below * slope[:2] + bend * places**2
-    pulled = pull * places
+    home, pull = np.array([0.2, 0.0]), np.array([1.5, -0.7])
+    _, knots, heights, _ = a_model(1, dims=2)
+    extent = np.array([0.4, 1.6, 0.9, 0.6])  # one goes beyond the last knot
+    places = drawn_places(np.random.default_rng(0), extent, home, 400_000)
+    terms, pulled = profiles(places, knots, heights), pull * places
     expected = [terms.mean(0), terms.var(0), pulled.mean(0), pulled.var(0)]
     together = ((terms - expected[0]) * (pulled - expected[2])).mean(0)
-    found = moments(extent, home, step, slope, bend, pull)
+    found = moments(extent, home, knots, heights, pull)
     np.testing.assert_allclose(found.T, [*expected, together], atol=0.01)
 
 
@@ -123,8 +155,8 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
     rng = np.random.default_rng(seed)
     dims, target, penalty = 5, -4.0, 30.0
     home = np.full(dims, 0.5)
-    step = np.concatenate([np.zeros(dims), rng.normal(2.0, 1.0, dims)])
-    model = home, step, np.zeros(2 * dims), np.zeros(dims), np.zeros(dims)
+    steps = np.concatenate([np.zeros(dims), rng.normal(2.0, 1.0, dims)])
+    model = home, KNOTS, np.repeat(steps[:, np.newaxis], KNOTS.size, axis=1), np.zeros(dims)
     sides = np.arange(dims, 2 * dims)
     rungs = np.tile([0.0, 0.5, np.inf], (dims, 1))
 

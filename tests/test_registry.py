@@ -459,7 +459,7 @@ def argument_errors():
         ({**known, "tolerance": "wide"}, r"^tolerance: a positive number is required; got 'wide'"),
         ({**known, "purity": 1.5}, r"^purity: a number between 0 and 1"),
         ({**known, "confidence": 0}, r"^confidence: a number between 0 and 1"),
-        ({**known, "search": "best"}, r"^search: one of .*balanced.* got 'best'"),
+        ({**known, "search": "best"}, r"^search: one of .*boundary.* got 'best'"),
         ({**known, "effort": "huge"}, r"^effort: "),
         ({**known, "certifier": "best"}, r"^certifier: one of .*anytime.* got 'best'"),
         ({**known, "random_state": -1}, r"^random_state: "),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee import (
-    Balanced,
+    Boundary,
     Divide,
     Domain,
     GuaranteeRegion,
@@ -63,8 +63,8 @@ def test_a_region_keeps_its_settings_whole_and_they_run_it_again(settings):
 
 def test_single_options_win_over_settings():
     settings = Settings(**QUICK, search=Divide(30, 10), random_state=0)
-    region = find(settings=settings, purity=0.8, search="balanced")
-    assert (region.purity, region.confidence, region.search) == (0.8, 0.9, "balanced")
+    region = find(settings=settings, purity=0.8, search="balanced")  # what it was called before
+    assert (region.purity, region.confidence, region.search) == (0.8, 0.9, "boundary")
     assert region.settings.effort == "normal"
 
 
@@ -74,11 +74,11 @@ def test_a_generator_is_used_and_not_kept():
     assert GuaranteeRegion.from_json(region.to_json()) == region
 
 
-def test_effort_is_that_of_the_balanced_search():
-    assert Settings(effort="low").search == Balanced("low")
-    assert Settings(search=Balanced("high")).effort == "high"
+def test_effort_is_that_of_the_boundary_search():
+    assert Settings(effort="low").search == Boundary("low")
+    assert Settings(search=Boundary("high")).effort == "high"
     assert Settings(search="divide").effort is None
-    with pytest.raises(InvalidInputError, match="effort: it belongs to the searches"):
+    with pytest.raises(InvalidInputError, match="effort: it belongs to the search"):
         Settings(search="divide", effort="high")
 
 

@@ -155,9 +155,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--purity", type=float, default=default.purity)
     parser.add_argument("--confidence", type=float, default=default.confidence)
     parser.add_argument("--search", choices=sorted(SEARCHES), default=default.searcher.name)
-    parser.add_argument(
-        "--effort", choices=("low", "normal", "high"), help="of the searches balanced and boundary"
-    )
+    parser.add_argument("--effort", choices=("low", "normal", "high"), help="of the search boundary")
     parser.add_argument(
         "--measure",
         choices=("auto", *MEASURES),

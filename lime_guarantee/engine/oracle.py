@@ -15,13 +15,13 @@ from lime_guarantee.errors import (
     InconsistentModelError,
     ModelError,
 )
-from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 BATCH_ROWS = 10_000
 """The most rows in one call of the model, unless the caller says otherwise."""
 
-REASKED_ROWS = 32
-"""The most rows that are asked a second time in one check."""
+REASKED_ROWS, ASKED_ALONE = 34, 2
+"""The most rows that are asked a second time in one check; so many of them are asked one by one."""
 
 
 class Decodes(Protocol):
@@ -128,24 +128,29 @@ class Oracle:
         return judged
 
     def reask(self, points: FloatArray, answer: BoolArray) -> None:
-        """Ask some rows again, in another batch and order: a function answers the same.
+        """Ask some rows again, in another batch and order, and a few alone: a function answers the same.
+
+        Rows that failed come first. A model that fails at random fails elsewhere the next time, so its
+        failures give it away where faithful rows would not.
 
         Raises
         ------
         InconsistentModelError
             If any answer differs from the one given before.
         """
-        chosen = np.linspace(0, len(points) - 1, min(len(points), REASKED_ROWS)).astype(np.int64)[::-1]
+        chosen = rows_to_reask(answer)
         chosen = chosen if self.remaining is None else chosen[: self.remaining]
         if chosen.size == 0:
             return
-        again = self._ask_in_batches(np.ascontiguousarray(points[chosen])).faithful
-        differing = int(np.sum(again != answer[chosen]))
+        batches = [chosen[[k]] for k in range(min(ASKED_ALONE, chosen.size))] + [chosen[ASKED_ALONE:]]
+        again = [self._ask_in_batches(np.ascontiguousarray(points[rows])).faithful for rows in batches]
+        differing = int(np.sum(np.concatenate(again) != answer[chosen]))
         if differing:
             raise InconsistentModelError(
                 f"the model is not a function: asked the same {len(chosen)} rows twice, it changed its "
                 f"answer on {differing}. A guarantee about it would mean nothing. Fix its seed, or switch "
-                "its randomness off (dropout, sampling, an unset random_state)."
+                "its randomness off (dropout, sampling, an unset random_state); if its answer to a row "
+                "depends on the other rows of the batch, ask it row by row."
             )
 
     def _reask_early(self, points: FloatArray, answer: BoolArray) -> None:
@@ -196,6 +201,17 @@ class Oracle:
             raise
         judged = answer if isinstance(answer, Judged) else Judged(answer)
         return Judged(_checked_answer(judged.faithful, len(rows), where), judged.answers)
+
+
+def rows_to_reask(answer: BoolArray) -> IntArray:
+    """Places of rows to ask again, not in their order: half of them failures, if there are so many."""
+
+    def spread(places: IntArray, count: int) -> IntArray:
+        return places[np.linspace(0, len(places) - 1, min(len(places), count)).astype(np.int64)][::-1]
+
+    failures = spread(np.flatnonzero(~answer), REASKED_ROWS // 2)
+    others = spread(np.flatnonzero(answer), REASKED_ROWS - failures.size)
+    return np.concatenate([failures[:1], others[:1], failures[1:], others[1:]])
 
 
 def _checked_answer(answer: Any, rows: int, where: str) -> BoolArray:

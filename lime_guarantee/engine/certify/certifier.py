@@ -15,7 +15,7 @@ from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certificate import Attempt, Certificate, CertifierName
 from lime_guarantee.engine.certify.decisions import TESTS, Evidence
 from lime_guarantee.engine.certify.proposal import Proposal, shapes_of
-from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
+from lime_guarantee.engine.oracle import Oracle
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Certifier:
         verdict = TESTS[self.name](evidence, self.purity, self.budget.next_level())
         shape = certificate = None
         if verdict is not None:
-            self.oracle.reask(*evidence.spread(REASKED_ROWS))
+            self.oracle.reask(*evidence.to_reask())
             shape = shapes[verdict.place]
             certificate = Certificate(
                 certifier=self.name,

@@ -15,7 +15,7 @@ import numpy as np
 from lime_guarantee.engine.batches import Batch, rows_at
 from lime_guarantee.engine.certify import bounds
 from lime_guarantee.engine.certify.proposal import Shape
-from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle
+from lime_guarantee.engine.oracle import REASKED_ROWS, Oracle, rows_to_reask
 from lime_guarantee.support.arrays import FloatArray
 
 LONGEST_WITHOUT_EARLY_LOOK = 2_000
@@ -70,10 +70,10 @@ class Evidence:
             self.draws[i] += int(inside.sum())
             self.failures[i] += int(np.sum(inside & ~faithful))
 
-    def spread(self, count: int) -> Batch:
-        """Points spread evenly over all that was drawn, at most so many."""
-        drawn = sum(len(points) for points, _ in self.batches)
-        return rows_at(self.batches, np.linspace(0, drawn - 1, min(drawn, count)).astype(np.int64))
+    def to_reask(self) -> Batch:
+        """Points of all that were drawn that are to be asked again."""
+        faithful = np.concatenate([good for _, good in self.batches])
+        return rows_at(self.batches, rows_to_reask(faithful))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """The kernels of a fitted boundary: how often a box fails under it, and how that changes with its sides.
 
-The log-odds that a point fails are a bias, plus a function of each feature, plus the square of a weighted
-sum: two sums of independent terms, one an axis. Their distribution in a box is close to normal, so a box's
+The log-odds that a point fails are a bias, plus a profile of each feature, plus the square of a weighted
+sum: two sums of independent terms, one an axis. A profile is linear between knots, and has a row of heights
+for each side; it is level beyond the last knot. Their distribution in a box is close to normal, so a box's
 failing share follows from five moments of every axis, in closed form and without a draw.
 """
 
@@ -29,9 +30,8 @@ def axis_moments(
     i: int,
     extent: FloatArray,
     home: FloatArray,
-    step: FloatArray,
-    slope: FloatArray,
-    bend: FloatArray,
+    knots: FloatArray,
+    heights: FloatArray,
     pull: FloatArray,
     found: FloatArray,
 ) -> None:
@@ -43,14 +43,21 @@ def axis_moments(
         return
     f1, f2, u1, u2, uf = 0.0, 0.0, 0.0, 0.0, 0.0
     for half in range(2):
-        s, sign = half * dims + i, 2.0 * half - 1.0
-        x, a, b, c = extent[s], step[s], slope[s], bend[i]
-        f1 += a * x + b * x**2 / 2 + c * x**3 / 3
-        f2 += a * a * x + a * b * x**2 + (b * b + 2 * a * c) * x**3 / 3
-        f2 += b * c * x**4 / 2 + c * c * x**5 / 5
+        side, sign = half * dims + i, 2.0 * half - 1.0
+        x = extent[side]
         u1 += sign * x**2 / 2
         u2 += x**3 / 3
-        uf += sign * (a * x**2 / 2 + b * x**3 / 3 + c * x**4 / 4)
+        for j in range(knots.size):
+            start = knots[j]
+            if start >= x:
+                break
+            last = j + 1 == knots.size
+            end = x if last else min(knots[j + 1], x)
+            rise = 0.0 if last else (heights[side, j + 1] - heights[side, j]) / (knots[j + 1] - start)
+            h, w = heights[side, j], end - start
+            f1 += h * w + rise * w**2 / 2
+            f2 += h * h * w + h * rise * w**2 + rise * rise * w**3 / 3
+            uf += sign * (start * (h * w + rise * w**2 / 2) + h * w**2 / 2 + rise * w**3 / 3)
     f1, f2, u1, u2, uf = f1 / width, f2 / width, u1 / width, u2 / width, uf / width
     found[0], found[1] = f1, f2 - f1 * f1
     found[2], found[3] = pull[i] * u1, pull[i] * pull[i] * (u2 - u1 * u1)
@@ -58,18 +65,65 @@ def axis_moments(
 
 
 @kernel
+def _knot_before(distance: float, knots: FloatArray) -> int:
+    """The last knot at this distance or before it."""
+    j = 0
+    while j + 1 < knots.size and knots[j + 1] <= distance:
+        j += 1
+    return j
+
+
+@kernel
+def profile_sums(places: FloatArray, knots: FloatArray, heights: FloatArray) -> FloatArray:
+    """The sum of all profiles at every point; a place of 0 is the instance's own."""
+    count, dims = places.shape
+    found = np.zeros(count)
+    for n in range(count):
+        for d in range(dims):
+            place = places[n, d]
+            if place == 0.0:
+                continue
+            side, distance = (dims + d, place) if place > 0.0 else (d, -place)
+            j = _knot_before(distance, knots)
+            found[n] += heights[side, j]
+            if j + 1 < knots.size:
+                share = (distance - knots[j]) / (knots[j + 1] - knots[j])
+                found[n] += share * (heights[side, j + 1] - heights[side, j])
+    return found
+
+
+@kernel
+def profile_slopes(places: FloatArray, knots: FloatArray, weight: FloatArray) -> FloatArray:
+    """How the weighted total of `profile_sums` over all points changes with every height."""
+    count, dims = places.shape
+    found = np.zeros((2 * dims, knots.size))
+    for n in range(count):
+        for d in range(dims):
+            place = places[n, d]
+            if place == 0.0:
+                continue
+            side, distance = (dims + d, place) if place > 0.0 else (d, -place)
+            j = _knot_before(distance, knots)
+            share = 0.0
+            if j + 1 < knots.size:
+                share = (distance - knots[j]) / (knots[j + 1] - knots[j])
+                found[side, j + 1] += share * weight[n]
+            found[side, j] += (1.0 - share) * weight[n]
+    return found
+
+
+@kernel
 def moments(
     extent: FloatArray,
     home: FloatArray,
-    step: FloatArray,
-    slope: FloatArray,
-    bend: FloatArray,
+    knots: FloatArray,
+    heights: FloatArray,
     pull: FloatArray,
 ) -> FloatArray:
     """The moments of all axes, a row each; see `axis_moments`."""
     found = np.empty((home.size, 5))
     for i in range(home.size):
-        axis_moments(i, extent, home, step, slope, bend, pull, found[i])
+        axis_moments(i, extent, home, knots, heights, pull, found[i])
     return found
 
 
@@ -95,14 +149,13 @@ def odds_and_slopes(
     bias: float,
     extent: FloatArray,
     home: FloatArray,
-    step: FloatArray,
-    slope: FloatArray,
-    bend: FloatArray,
+    knots: FloatArray,
+    heights: FloatArray,
     pull: FloatArray,
 ) -> tuple[float, FloatArray]:
     """The log-odds that a draw fails, and their slopes by the logarithms of all extents."""
     dims = home.size
-    base = moments(extent, home, step, slope, bend, pull)
+    base = moments(extent, home, knots, heights, pull)
     total = base.sum(axis=0)
     odds = log_odds(bias, total)
     by_moment = np.empty(5)
@@ -115,7 +168,7 @@ def odds_and_slopes(
     for half in range(2):
         longer = extent.copy()
         longer[half * dims : (half + 1) * dims] *= 1.0 + STEP
-        moved_axes = moments(longer, home, step, slope, bend, pull)
+        moved_axes = moments(longer, home, knots, heights, pull)
         for i in range(dims):
             change = 0.0
             for k in range(5):
@@ -131,9 +184,8 @@ def climb(
     penalty: float,
     extent: FloatArray,
     home: FloatArray,
-    step: FloatArray,
-    slope: FloatArray,
-    bend: FloatArray,
+    knots: FloatArray,
+    heights: FloatArray,
     pull: FloatArray,
     sides: IntArray,
     rungs: FloatArray,
@@ -145,13 +197,13 @@ def climb(
 
     Parameters
     ----------
-    bias, target, penalty, extent, home, step, slope, bend, pull : the model, the box, and what is aimed at
+    bias, target, penalty, extent, home, knots, heights, pull : the model, the box, and what is aimed at
     sides, rungs : sides that move so, and the extents they may have, a row each, from 0 on; then infinity
     most : the most moves
     """
     dims = home.size
     extent = extent.copy()
-    base = moments(extent, home, step, slope, bend, pull)
+    base = moments(extent, home, knots, heights, pull)
     total = base.sum(axis=0)
     trial = np.empty(5)
     over = max(log_odds(bias, total) - target, 0.0)
@@ -167,7 +219,7 @@ def climb(
                 if not np.isfinite(rungs[k, j]) or not (below or above):
                     continue
                 extent[side] = rungs[k, j]
-                axis_moments(axis, extent, home, step, slope, bend, pull, trial)
+                axis_moments(axis, extent, home, knots, heights, pull, trial)
                 extent[side] = now
                 after = max(log_odds(bias, total - base[axis] + trial) - target, 0.0)
                 gain = np.log((width - now + rungs[k, j]) / width) + penalty * (over**2 - after**2)
@@ -177,7 +229,7 @@ def climb(
             break
         extent[best_side] = best_extent
         axis = best_side % dims
-        axis_moments(axis, extent, home, step, slope, bend, pull, trial)
+        axis_moments(axis, extent, home, knots, heights, pull, trial)
         total += trial - base[axis]
         base[axis] = trial
         over = max(log_odds(bias, total) - target, 0.0)

@@ -24,9 +24,11 @@ from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.certify.proposal import Proposal
-from lime_guarantee.engine.kernels.face_balancing import best_cut
+from lime_guarantee.engine.kernels.cut import best_cut
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
+from lime_guarantee.engine.search.coverage import CoveragePolish
+from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_binary
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import Slopes
 from lime_guarantee.engine.search.walls import Walls
@@ -34,65 +36,69 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
-PASSES = {"low": 1, "normal": 2, "high": 3}
-"""How often the failing share is lowered. What the passes before have found stays in hand, so that a higher
-effort finds no less; "high" looks for more after a box was accepted."""
-
-PASS_DRAWS, PASS_ROUNDS = 40, 6
-"""Draws in a round of a pass, times the square root of the number of features, and rounds."""
+EFFORTS = ("low", "normal", "high")
+"""All search alike. "low" proposes smaller boxes, whose tests take fewer draws; "high" begins as "normal"
+does, and goes on after a box was accepted: so it never finds less."""
 
 FIRST_LOOK = 30
 """Draws in the whole domain; if none fails, it is proposed at once."""
 
-LEARNING_SHARE, PASS_SHARE = 0.3, 0.1
-"""The failing share at which a box is steered while it grows, and at the start of later passes: a draw tells
-most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see `_Run.share`."""
+LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
+"""The failing share at which a box is steered while it grows, and at which much effort begins again: a draw
+tells most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see
+`_Run.share`."""
 
 GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
 """The most rounds of growing; draws in each, times the square root of the number of features; and the least
 growth of the log volume in three rounds, times the number of features, for which it goes on."""
 
+SETTLING_ROUNDS, SETTLING_DRAWS = 8, 40
+"""Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
+features; more where few fail."""
+
+FIRST_DRAWS, CELL_DRAWS = 20, 12
+"""Draws before these rounds, for each feature; and draws for each axis, where some have few cells, that tell
+which of these may vary."""
+
 CALIBRATION = 5
-"""Draws after the last pass, times 1 / (1 - purity): so many failures tell how often the box fails."""
+"""Draws after these rounds, times 1 / (1 - purity): so many failures tell how often the box fails."""
 
-CELL_DRAWS = 12
-"""Draws for each axis, where some have few cells, that tell which of these may vary."""
-
-FIRST_DRAWS = 20
-"""Draws before the first round with fewer failures, times the number of features."""
-
-FIRST_TRUST, LAST_TRUST, NESTED_TRUST = 0.7, 0.15, 0.15
-"""How far sides move in a round while the box grows, in the last round, and between nested boxes (in
-logarithms)."""
+FIRST_TRUST, LAST_TRUST = 0.7, 0.15
+"""How far sides move in a round while the box grows, and in the last round; between nested boxes, twice as
+far as that (in logarithms)."""
 
 TOO_MANY_FAIL = 0.7
 """A box that fails so often has grown too fast, and goes back half of the way."""
 
-START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 30, 6
+START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
 """Common factors at which a box is tried to start from, draws at each, and which of them if all fail
 often."""
 
-CUT_SCORE, CUT_SHARE, CUT_CAUTION, CUT_FAILURES = 1.5, 0.2, 2.0, 400
-"""A side is cut back when that pays this well and removes this share of the failures, of which so many are
-looked at; see `best_cut`."""
-
-REJECTED_SCORE, REJECTED_CAUTION = 0.5, 0.5
-"""The same, after the third rejection; before, twice as much is asked, and so on. Failures next to the
-instance stay, however small a box with the same sides."""
-
-AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.6, 0.45, 0.3), 0.8, 30
+AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.9, 0.68, 0.5, 0.35), 0.8, 30
 """The failing shares of nested boxes, over the allowed one; a factor after every rejection; the most
 attempts."""
+
+CUT_SCORE, CUT_CAUTION, CUT_FAILURES = 0.5, 0.5, 400
+"""After the third rejection, a side is cut back when that pays this well (see `best_cut`); before, twice as
+much is asked, and so on. So many failures are looked at. Failures next to the instance stay, however small a
+box with the same sides."""
 
 RESTART_LOSS, RESTART_SHARE = 3.0, 0.04
 """When rejections have cost so much log volume, the search starts again, once, from a smaller box that fails
 less often: so it sees what fails next to the instance, which larger boxes hide."""
 
-MARGINS = (0.0, 0.01, 0.03)
-"""How much nested boxes between walls keep away from these, as shares of their extents."""
+MANY_CELLS, ROOM_FOR_CELLS, BACKGROUND_DRAWS = 6, 0.5, 100
+"""From so many axes of few cells on, it is decided first which of them vary at all. Meanwhile the other sides
+are drawn in by this factor, and so many draws tell what still fails there."""
 
-LEAST_LOSS = 0.01
-"""The least log volume by which each nested box is smaller than the one before."""
+MARGINS, LEAST_LOSS = (0.0, 0.01, 0.03), 0.01
+"""How much nested boxes between walls keep away from these, as shares of their extents; and the least log
+volume by which any nested box is smaller than the one before."""
+
+SCARCE, MODEST_AIM = 8.0, 0.5
+"""Where evaluations are left for fewer certificates than so many, a small box is certified first. Then, and
+with little effort, the aims are lower by this factor: smaller boxes take fewer draws, and are likelier to
+pass."""
 
 FIRST_RESERVE, RESERVE, SMALL_SCALES = 1.2, 2.5, (0.3, 0.1, 0.03, 0.01)
 """Where evaluations are limited, some are left for so many certificates while walls are looked for, and then;
@@ -106,7 +112,8 @@ class Boundary:
     Parameters
     ----------
     effort : {"low", "normal", "high"}
-        More draws make a larger box.
+        "low" takes fewer draws, for a box that is a little smaller. "high" takes more, for a larger one, the
+        sides of which are moved at last to cover more of the data.
 
     Examples
     --------
@@ -123,15 +130,40 @@ class Boundary:
     name: ClassVar[str] = "boundary"
 
     def __post_init__(self) -> None:
-        if self.effort not in PASSES:
-            raise InvalidInputError(f"effort: one of {list(PASSES)} is required; got {self.effort!r}.")
+        if self.effort not in EFFORTS:
+            raise InvalidInputError(f"effort: one of {list(EFFORTS)} is required; got {self.effort!r}.")
 
     def propose(self, task: Task) -> Proposals:
         """Propose boxes until one is accepted, or the search has nothing more to offer."""
+        best = yield from _largest_accepted(self._propose(task))
+        if self.effort == "high" and best is not None:
+            yield from CoveragePolish(task, best).propose()
+
+    def _propose(self, task: Task) -> Proposals:
         if task.free_axes.size == 0:
             yield task.domain
-            return
-        yield from _Run(task, self.effort).propose()
+        elif is_binary(task):
+            for effort in ("normal", "high") if self.effort == "high" else (self.effort,):
+                yield from FreeCells(task, effort).propose()
+        else:
+            yield from _Run(task, self.effort).propose()
+
+
+def _largest_accepted(proposals: Proposals) -> Generator[Proposal, Attempt, Attempt | None]:
+    """Pass proposals on; returns the attempt in which the largest box was accepted, if any was."""
+    best: Attempt | None = None
+    proposal = next(proposals, None)
+    while proposal is not None:
+        attempt = yield proposal
+        if attempt.shape is not None and (
+            best is None or best.shape is None or attempt.shape.log_share > best.shape.log_share
+        ):
+            best = attempt
+        try:
+            proposal = proposals.send(attempt)
+        except StopIteration:
+            break
+    return best
 
 
 class _Run:
@@ -148,7 +180,6 @@ class _Run:
         self._before = self.extent
         self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
         self.root = float(np.sqrt(self.sides.dims))
-        self.in_hand: list[FloatArray] = []
 
     def propose(self) -> Proposals:
         """Propose boxes until one is accepted; with much effort, look for larger ones then."""
@@ -162,20 +193,22 @@ class _Run:
                 return
             if self.walls.holds and (yield from self._between_walls()):
                 return
+            if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
+                self._choose_cells()
             self._grow(LEARNING_SHARE)
-            for k in range(1 if self.sides.all_coarse else min(PASSES[self.effort], PASSES["normal"])):
-                self._lower(PASS_SHARE if k else LEARNING_SHARE)
-            self._calibrate()
+            self._lower(LEARNING_SHARE)
         except OutOfBudget:
             yield from self._propose_small()
-            if not self.in_hand:
+            if not self.slopes.failed.any():
                 return
+        else:
+            if self._scarce:
+                yield from self._propose_small()
         accepted = yield from self._propose_nested()
         if accepted is None or self.effort != "high":
             return
         try:
-            self._lower(PASS_SHARE)
-            self._calibrate()
+            self._lower(AGAIN_SHARE)
         except OutOfBudget:
             return
         yield from self._propose_nested(larger_than=accepted.log_share)
@@ -190,14 +223,37 @@ class _Run:
         inner = extent < self.sides.edge
         sizes = [np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS]
         boxes = self._nested(sizes)
-        if not boxes:
-            return False
-        attempt = yield boxes if len(boxes) > 1 else boxes[0]
-        return attempt.accepted
+        return bool(boxes) and (yield _proposal(boxes)).accepted
 
-    def _start(self, share: float) -> None:
+    def _choose_cells(self) -> None:
+        """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
+
+        The other axes vary meanwhile, in a box drawn in so far that most of what fails is due to the cells.
+        """
+        task, sides = self.task, self.sides
+        axes = few_cells(task)
+        few = np.tile(np.isin(np.arange(sides.dims), axes), 2)
+        reach = sides.box(np.where(few, self.walls.single, 0.0))
+        self._start(LEARNING_SHARE, closed=few)
+        around = sides.box(np.where(few, 0.0, ROOM_FOR_CELLS * self.extent))
+        _, background = sides.draw(around, BACKGROUND_DRAWS)
+        chosen = FreeCells(
+            task,
+            "normal",
+            axes=axes[(reach.width > task.home.width)[axes]],  # what fails alone stays
+            around=around,
+            reach=reach,
+            allowed=self.allowed + float(np.mean(~background)),
+            reserve=4.0,
+        ).choose()
+        pinned = np.tile(np.isin(np.arange(sides.dims), np.setdiff1d(axes, chosen)), 2)
+        self.walls.best = np.where(pinned, 0.0, np.where(few, self.walls.single, self.walls.best))
+        sides.rigid = True
+
+    def _start(self, share: float, closed: BoolArray | None = None) -> None:
         """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
-        sides, edge = self.sides, self.walls.best
+        sides = self.sides
+        edge = self.walls.best if closed is None else np.where(closed, 0.0, self.walls.best)
         start = np.minimum(self.walls.single, edge)
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
@@ -205,7 +261,7 @@ class _Run:
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
-            points = np.concatenate([sides.thinned(e, scale, START_DRAWS) for e, scale in tried])
+            points = np.concatenate([self._scattered(e, scale, START_DRAWS) for e, scale in tried])
             faithful = sides.evaluate(points)
             self.slopes.note(points, faithful)
             failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
@@ -215,8 +271,12 @@ class _Run:
                 break
         first = first if first < START_SCALES.size else SMALL_START
         self.extent = extents[first]
-        if sides.coarse.size:
+        if sides.coarse.size and not sides.rigid and closed is None:
             self._learn_cells(START_SCALES[max(first - 1, 0)])
+
+    def _scattered(self, extent: FloatArray, share: float, count: int) -> FloatArray:
+        """Points of a box; unless it is settled which cells vary, they leave the instance less often."""
+        return self.sides.thinned(extent, 1.0 if self.sides.rigid else share, count)
 
     def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
         """Extents drawn in by a factor; sides of few cells stay where they are."""
@@ -248,20 +308,15 @@ class _Run:
         self._draw(max(missing, 0) + draws)
 
     def _lower(self, first: float) -> None:
-        """Lower the failing share round by round, with ever smaller steps."""
+        """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self.share(first)
         self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
-        for k in range(1, PASS_ROUNDS + 1):
-            done = k / PASS_ROUNDS
+        for k in range(1, (1 if self.sides.all_coarse else SETTLING_ROUNDS) + 1):
+            done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
-            draws = self._draws(PASS_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
+            draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
             trust = FIRST_TRUST * (LAST_TRUST / FIRST_TRUST) ** done
             self._round("settling", aim, trust, int(draws))
-        self.slopes.fit(self.extent, *self._counts())
-        self.in_hand.append(self.extent)
-
-    def _calibrate(self) -> None:
-        """Draw more where the last pass has ended, to know better how often the box fails."""
         self._draw(int(CALIBRATION / self.allowed))
         self.slopes.fit(self.extent, *self._counts())
 
@@ -273,15 +328,12 @@ class _Run:
             self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
             trust /= 2
         self._before = self.extent.copy()
-        self._cut_back(lasting=phase != "growing")
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
         self.extent = self.slopes.largest(self.extent, aim, trust)
         self._draw(draws)
 
-    def _cut_back(
-        self, lasting: bool, score: float = CUT_SCORE, share: float = CUT_SHARE, caution: float = CUT_CAUTION
-    ) -> None:
+    def _cut_back(self, score: float) -> None:
         """Cut sides that alone hold many of the failures."""
         home, dims, slopes = self.sides.home, self.sides.dims, self.slopes
         failures = slopes.points[slopes.failed][-CUT_FAILURES:]
@@ -290,7 +342,7 @@ class _Run:
             failures = np.ascontiguousarray(failures)
             stops = np.ascontiguousarray(self.sides.cube.stops(failures))
             side, extent, gain = best_cut(
-                failures, stops, home.lower, home.upper, self.extent, caution, share
+                failures, stops, home.lower, home.upper, self.extent, CUT_CAUTION, 0.0
             )
             if side < 0 or gain < score:
                 break
@@ -300,31 +352,30 @@ class _Run:
             failures = failures[gap <= extent]
             self.extent = self.extent.copy()
             self.extent[side] = extent
-            if lasting:
-                slopes.edge[side] = min(slopes.edge[side], extent)
+            slopes.edge[side] = min(slopes.edge[side], extent)
 
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
-        aims = np.array(AIMS) * self.allowed
+        modest = self.effort == "low" or self._scarce
+        aims = np.array(AIMS) * self.allowed * (MODEST_AIM if modest else 1.0)
         rejected: list[Box] = []
         restarted = False
         for k in range(MOST_ATTEMPTS):
-            starts = self.in_hand or [self.extent]
-            sizes = max((self._sizes(start, aims) for start in starts), key=self._log_share)
+            sizes = self._sizes(aims)
             boxes = self._nested(sizes)
-            if self._log_share(sizes) <= larger_than or not boxes:
+            if not boxes or boxes[0].log_share <= larger_than:
                 return None
-            self.extent, self.in_hand = sizes[0], []
+            self.extent = sizes[0]
             aims = AIM_AFTER_REJECTION * aims
             if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
                 continue
-            attempt = yield boxes if len(boxes) > 1 else boxes[0]
+            attempt = yield _proposal(boxes)
             if attempt.shape is not None:
                 assert isinstance(attempt.shape, Box)
                 return attempt.shape
             rejected.append(boxes[0])
             try:
-                self._learn(attempt, REJECTED_SCORE * 2.0 ** (2 - k))
+                self._learn(attempt, CUT_SCORE * 2.0 ** (2 - k))
                 if not restarted and rejected[0].log_share - boxes[0].log_share > RESTART_LOSS:
                     restarted = True
                     self._grow(RESTART_SHARE)
@@ -333,15 +384,15 @@ class _Run:
                 return None
         return None
 
-    def _sizes(self, start: FloatArray, aims: FloatArray) -> list[FloatArray]:
-        """Extents of nested boxes that fail as often as the aims under the model."""
-        sizes = [self.slopes.largest(start, float(aims[0]), 2 * NESTED_TRUST)]
-        for aim in aims[1:]:
-            sizes.append(self.slopes.largest(sizes[-1], float(aim), NESTED_TRUST, sizes[-1]))
-        return sizes
+    def _sizes(self, aims: FloatArray) -> list[FloatArray]:
+        """Extents of nested boxes that fail as often as the aims under the model.
 
-    def _log_share(self, sizes: list[FloatArray]) -> float:
-        return self.sides.box(sizes[0]).log_share
+        Sides move inwards only: where they move outwards, the model is believed where it is wrong.
+        """
+        sizes = [self.extent]
+        for aim in aims:
+            sizes.append(self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1]))
+        return sizes[1:]
 
     def _learn(self, attempt: Attempt, score: float) -> None:
         """Learn from a rejection, most of all from its draws in the largest box."""
@@ -349,20 +400,28 @@ class _Run:
         self.slopes.note(points, faithful)
         first = attempt.drawn[0]
         self.last = points[:first], faithful[:first]
-        self._cut_back(True, score, 0.0, REJECTED_CAUTION)
+        self._cut_back(score)
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
 
     def _propose_small(self) -> Proposals:
         """Where evaluations run out, have a small box certified first, the smallest if there is one try."""
         boxes = self.walls.faithful or [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
-        remaining = self.task.oracle.remaining
-        if remaining is not None and remaining < 2 * self._reserve(1.0):
+        if self._remaining < 2 * self._reserve(1.0):
             boxes = boxes[-1:]
         for box in boxes:
             attempt = yield box
             if attempt.accepted:
                 return
+
+    @property
+    def _scarce(self) -> bool:
+        return self._remaining < SCARCE * self.certificate
+
+    @property
+    def _remaining(self) -> float:
+        remaining = self.task.oracle.remaining
+        return np.inf if remaining is None else remaining
 
     def _reserve(self, certificates: float) -> int:
         return int(certificates * self.certificate) + REASKED_ROWS
@@ -393,3 +452,7 @@ class _Run:
     def _counts(self) -> tuple[int, int]:
         """Failures among the last draws, and all of these."""
         return int(np.sum(~self.last[1])), len(self.last[1])
+
+
+def _proposal(boxes: tuple[Box, ...]) -> Proposal:
+    return boxes if len(boxes) > 1 else boxes[0]

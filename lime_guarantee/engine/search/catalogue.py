@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lime_guarantee.engine.search.balanced import Balanced
 from lime_guarantee.engine.search.base import Search
 from lime_guarantee.engine.search.boundary import Boundary
 from lime_guarantee.engine.search.divide import Divide
@@ -12,8 +11,8 @@ from lime_guarantee.engine.search.greedy import Greedy
 from lime_guarantee.engine.search.radial import Radial
 
 SEARCHES: dict[str, Callable[..., Search]] = {
-    "balanced": Balanced,
     "boundary": Boundary,
+    "balanced": Boundary,  # what the default was called before
     "divide": Divide,
     "radial": Radial,
     "greedy": Greedy,

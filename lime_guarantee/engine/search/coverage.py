@@ -42,6 +42,10 @@ MOST_FAILING = 0.6
 MOST_MOVES = 3
 """The most tries, times the number of sides."""
 
+MOST_NESTED = 4
+"""The most boxes on the way that are proposed together: moves chosen by their draws are not all as good as
+they seemed."""
+
 CHECK_DRAWS = 3.0
 """Draws in the whole box before it is proposed, times 1 / (1 - purity)."""
 
@@ -78,7 +82,7 @@ class CoveragePolish:
         """Propose the box with its sides moved, if any was."""
         if len(self.rows) < FEWEST_ROWS or self.box.holds(self.task.domain):
             return
-        start = self.box
+        path: list[Box] = []
         tries = MOST_MOVES * 2 * len(self.task.cube)
         refused: set[tuple[int, float]] = set()
         while tries > 0:
@@ -86,12 +90,15 @@ class CoveragePolish:
             if move is None or not self._affords(self.slice_draws):
                 break
             tries -= 1
-            if not self._take(move[1]):
+            if self._take(move[1]):
+                path.append(self.box)
+            else:
                 refused.add(move[0])
-        if self.box is start or not self._holds():
+        if not path or not self._holds():
             return
         self.task.report("settling", self.box)
-        yield self.box
+        chosen = np.unique(np.linspace(0, len(path) - 1, MOST_NESTED).round().astype(int))[::-1]
+        yield tuple(path[k] for k in chosen)
 
     def _best_move(self, refused: set[tuple[int, float]]) -> tuple[tuple[int, float], _Move] | None:
         """The move that lets most rows in, of those not refused yet."""

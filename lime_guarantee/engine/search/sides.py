@@ -39,6 +39,7 @@ class Sides:
         self.edge = np.concatenate([self.home.lower - task.domain.lower, task.domain.upper - self.home.upper])
 
         self.coarse, self.rungs = self._rungs()
+        self.rigid = False  # whether sides of few cells stay where they are
         self.all_coarse = self.coarse.size == np.sum(self.edge > 0)
 
     def _rungs(self) -> tuple[IntArray, FloatArray]:

@@ -2,12 +2,12 @@
 
 The log-odds that a point fails are taken for ::
 
-    bias + sum over sides (step + slope distance) + sum over axes bend distance^2 + (pull . places)^2
+    bias + sum over sides profile(distance) + (pull . places)^2
 
-Distances are measured from the instance. A step is what leaving the instance on that side does by itself, a
-slope what going farther does; the square stands for features whose pulls add up, or cancel, until model and
-surrogate are too far apart in one direction or the other. Every draw tells something of all sides at once, so
-this takes far fewer draws than watching the faces one by one.
+Distances are measured from the instance. A profile is linear between a few knots, so it can stand for a
+slope, a step, or a band that fails; the square stands for features whose pulls add up, or cancel, until model
+and surrogate are too far apart in one direction or the other. Every draw tells something of all sides at
+once, so this takes far fewer draws than watching the faces one by one.
 
 How often a box fails under the model is known in closed form (see the kernels), so its largest box of a given
 failing share is found by a standard optimiser. It is right only near the points it was fitted to: sides
@@ -18,15 +18,28 @@ Nothing here is part of the guarantee: every rule is a heuristic.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import optimize, special
 
-from lime_guarantee.engine.kernels.slopes import climb, log_odds, moments, odds_and_slopes
+from lime_guarantee.engine.kernels.slopes import (
+    climb,
+    log_odds,
+    moments,
+    odds_and_slopes,
+    profile_slopes,
+    profile_sums,
+)
 from lime_guarantee.engine.search.sides import Sides
-from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
-RIDGE = 0.5
-"""The pull of the model's weights towards 0."""
+KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
+"""Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
+one."""
+
+RIDGE = 1.0
+"""The pull of every rise between two knots, and of the pulls, towards 0."""
 
 NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
 """Steps in which the model is fitted anew, each solved in so many: it starts from the last fit."""
@@ -34,9 +47,6 @@ NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
 KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 1_200_000
 """The most faithful and the most failing points that are kept, times the number of features; in any case so
 many; and the most numbers that they are, which bounds time and memory."""
-
-NEAR = 1.6
-"""The model is fitted to points within the box enlarged by this factor."""
 
 FIRST_PULL, LEAST_PULL, PULL_STEPS = 0.5, 0.05, 30
 """A pull below the least has no slope to go by: it starts along the main direction of the failures, found in
@@ -54,8 +64,12 @@ SOLVER_STEPS = 12
 SMALLEST = 1e-3
 """The least extent of a side, as a share of half the width: so it can come back."""
 
-Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]
-"""Home widths, steps, slopes, bends and pulls, as the kernels take them."""
+BARRIER, MOST_JUMPS = 1.0, 2
+"""A profile that falls by so much on both sides of a knot has a band that fails there: small steps do not
+cross it. So many sides are tried inside of theirs."""
+
+Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Home widths, knots, heights and pulls, as the kernels take them."""
 
 
 class Slopes:
@@ -74,9 +88,18 @@ class Slopes:
         self.points = np.empty((0, dims))
         self.failed = np.empty(0, dtype=np.bool_)
         self.bias, self.shift = -1.0, 0.0
-        self.step, self.slope = np.zeros(2 * dims), np.zeros(2 * dims)
-        self.bend, self.pull = np.zeros(dims), np.zeros(dims)
+        self.rises = np.zeros((2 * dims, KNOTS.size))  # of every side, at the first knot and between knots
+        self.pull = np.zeros(dims)
         self.unit = np.ones(dims)
+        # Only outside of an atom is there anything at a distance of 0; in a single cell, all is alike.
+        self._may_rise = np.ones(self.rises.shape)
+        self._may_rise[~np.tile(sides.home.width > 0, 2), 0] = 0.0
+        self._may_rise[np.tile(sides.cube.cells == 2, 2), 1:] = 0.0
+
+    @property
+    def heights(self) -> FloatArray:
+        """The profile of every side at the knots."""
+        return np.cumsum(self.rises, axis=1)
 
     def note(self, points: FloatArray, faithful: BoolArray) -> None:
         """Take note of draws."""
@@ -91,19 +114,15 @@ class Slopes:
 
     def fit(self, extent: FloatArray, failures: int, draws: int) -> None:
         """Fit the model near the box of some extents, in which so many of so many draws failed."""
-        dims = self.sides.dims
-        coarse = self.sides.coarse
+        dims, coarse, home = self.sides.dims, self.sides.coarse, self.sides.home
         spread = extent.copy()
         spread[coarse] = self.sides.edge[coarse]
-        unit = np.maximum(np.maximum(spread[:dims], spread[dims:]), 1e-12)
-        self._rescale(unit / self.unit)
-        self.unit = unit
-        near = self.sides.box(np.minimum(NEAR * spread, self.sides.edge)).contains(self.points)
-        home = self.sides.home
+        self._rescale(np.maximum(np.maximum(spread[:dims], spread[dims:]), 1e-12))
+        near = self.sides.box(np.minimum(KNOTS[-1] * spread, self.sides.edge)).contains(self.points)
         points = self.points[near]
         places = np.maximum(points - home.upper, 0.0) - np.maximum(home.lower - points, 0.0)
-        places /= unit
-        self._fit(places.astype(np.float32), self.failed[near])
+        if len(places):
+            self._fit(places / self.unit, self.failed[near])
         self._calibrate(extent, failures, draws)
 
     def failing(self, extent: FloatArray) -> float:
@@ -127,28 +146,36 @@ class Slopes:
             How far they may go at all.
         """
         edge = self.edge if edge is None else np.minimum(edge, self.edge)
-        weights, bias, target = self._weights(), self.bias + self.shift, float(special.logit(aim))
+        target = float(special.logit(aim))
         extent = self._climbed(np.minimum(extent, edge), edge, target)
+        found = [self._moved(start, edge, target, trust) for start in [extent, *self._jumped(extent)]]
+        return min(found, key=lambda one: one[0])[1]
+
+    def _moved(
+        self, extent: FloatArray, edge: FloatArray, target: float, trust: float
+    ) -> tuple[float, FloatArray]:
+        """The loss and the extents of the best box within the trust."""
+        weights, bias, dims = self._weights(), self.bias + self.shift, self.sides.dims
         coarse = np.isin(np.arange(edge.size), self.sides.coarse)
         free = np.flatnonzero((edge > 0) & ~coarse)
-        if free.size == 0:
-            return extent
-        half = np.tile(self.sides.width(extent), 2) / 2
+        unit = np.tile(self.unit, 2)
+        half = np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * unit)
         start = np.where(coarse, extent, np.maximum(extent, np.minimum(SMALLEST * half, edge)))
         low = np.maximum(start + np.expm1(-trust) * half, np.minimum(SMALLEST * half, start))
         high = np.minimum(start + np.expm1(trust) * half, edge)
-        unit = np.tile(self.unit, 2)
         scaled = self._scaled(start)
 
         def loss(logs: FloatArray) -> tuple[float, FloatArray]:
             tried = scaled.copy()
             tried[free] = np.exp(logs)
             odds, slopes = odds_and_slopes(bias, tried, *weights)
-            width = tried[: self.sides.dims] + tried[self.sides.dims :] + weights[0]
+            width = np.maximum(tried[:dims] + tried[dims:] + weights[0], 1e-300)
             over = max(odds - target, 0.0)
             rise = 2.0 * PENALTY * over * slopes - tried / np.tile(width, 2)
             return -float(np.log(width).sum()) + PENALTY * over**2, rise[free]
 
+        if free.size == 0:
+            return loss(np.empty(0))[0], extent
         bounds = np.log(np.column_stack([low, high])[free] / unit[free, np.newaxis])
         found = optimize.minimize(
             loss,
@@ -160,12 +187,27 @@ class Slopes:
         )
         scaled[free] = np.exp(found.x)
         new = np.where(coarse, extent, np.where(edge > 0, scaled * unit, 0.0))
-        return np.where(new > 0.999 * edge, edge, new)
+        return float(found.fun), np.where(new > 0.999 * edge, edge, new)
+
+    def _jumped(self, extent: FloatArray) -> list[FloatArray]:
+        """Extents with one side inside of a band that fails, those that fail least first."""
+        heights, scaled = self.heights, self._scaled(extent)
+        tried: list[tuple[float, FloatArray]] = []
+        for side in np.setdiff1d(np.flatnonzero(extent > 0), self.sides.coarse):
+            profile = heights[side]
+            top = int(np.argmax(np.where(scaled[side] > KNOTS, profile, -np.inf)))
+            inside = np.flatnonzero(profile[:top] < profile[top] - BARRIER)
+            if inside.size and np.interp(scaled[side], KNOTS, profile) < profile[top] - BARRIER:
+                new = extent.copy()
+                new[side] = KNOTS[inside[-1]] * self.unit[side % self.sides.dims]
+                tried.append((self.failing(new), new))
+        tried.sort(key=lambda one: one[0])
+        return [new for _, new in tried[:MOST_JUMPS]]
 
     def _climbed(self, extent: FloatArray, edge: FloatArray, target: float) -> FloatArray:
         """The extents, sides of few cells moved by whole cells as far as that pays under the model."""
         coarse = self.sides.coarse
-        if coarse.size == 0:
+        if coarse.size == 0 or self.sides.rigid:
             return extent
         unit = np.tile(self.unit, 2)[coarse, np.newaxis]
         allowed = self.sides.rungs <= edge[coarse, np.newaxis]
@@ -180,15 +222,19 @@ class Slopes:
         return new
 
     def _weights(self) -> Weights:
-        return self.sides.home.width / self.unit, self.step, self.slope, self.bend, self.pull
+        return self.sides.home.width / self.unit, KNOTS, self.heights, self.pull
 
     def _scaled(self, extent: FloatArray) -> FloatArray:
         return np.asarray(extent / np.tile(self.unit, 2))
 
-    def _rescale(self, ratio: FloatArray) -> None:
+    def _rescale(self, unit: FloatArray) -> None:
         """Express the weights in new units."""
-        self.slope = self.slope * np.tile(ratio, 2)
-        self.bend, self.pull = self.bend * ratio**2, self.pull * ratio
+        ratio = unit / self.unit
+        profiles = zip(np.tile(ratio, 2), self.heights, strict=True)
+        heights = np.array([np.interp(KNOTS * by, KNOTS, profile) for by, profile in profiles])
+        self.rises = np.diff(heights, axis=1, prepend=0.0)
+        self.pull = self.pull * ratio
+        self.unit = unit
 
     def _calibrate(self, extent: FloatArray, failures: int, draws: int) -> None:
         """Shift the model so that the box fails about as often as it did."""
@@ -202,86 +248,98 @@ class Slopes:
             low, high = (middle, high) if log_odds(self.bias + middle, total) < target else (low, middle)
         self.shift = (low + high) / 2
 
-    def _fit(self, places: AnyArray, failed: BoolArray) -> None:
+    def _fit(self, places: FloatArray, failed: BoolArray) -> None:
         """Improve the penalised likelihood by Newton's method, its equations solved by conjugate gradients.
 
         As many failing as faithful points are kept, about; that changes the bias alone, which is calibrated.
         """
-        if len(places) == 0:
-            return
-        dims = places.shape[1]
         if np.abs(self.pull).max() < LEAST_PULL and failed.any():
             self.pull = FIRST_PULL * _main_direction(places, failed, self.sides.rng)
-        above = np.maximum(places, 0.0)
-        below = above - places
-        terms = np.concatenate([below > 0, above > 0, below, above, places**2], axis=1, dtype=np.float32)
-        weights = np.concatenate([[self.bias], self.step, self.slope, self.bend, self.pull])
-        bends, pulls = slice(1 + 4 * dims, 1 + 5 * dims), slice(1 + 5 * dims, None)
-
-        def odds(tried: FloatArray) -> tuple[AnyArray, AnyArray, float]:
-            single = tried.astype(np.float32)
-            pulled = places @ single[pulls]
-            found = single[0] + terms @ single[1 : 1 + 5 * dims] + pulled**2
-            loss = np.sum(np.logaddexp(0.0, found) - failed * found) + RIDGE / 2 * np.sum(tried[1:] ** 2)
-            return found, pulled, float(loss)
-
-        found, pulled, loss = odds(weights)
+        likelihood = _Likelihood(np.ascontiguousarray(places), failed, self._may_rise)
+        weights = np.concatenate([[self.bias], self.rises.ravel(), self.pull])
+        loss = likelihood.loss(weights)
         for _ in range(NEWTON_STEPS):
-            way = _newton_step(weights, terms, places, 2.0 * pulled, special.expit(found), failed)
+            way = likelihood.newton_step(weights)
             for shorter in (1.0, 0.3, 0.1, 0.03):
-                tried = weights + shorter * way
-                tried[bends] = np.maximum(tried[bends], 0.0)  # a boundary that bends back is noise
-                after = odds(tried)
-                if after[2] < loss:
+                after = likelihood.loss(weights + shorter * way)
+                if after < loss:
                     break
             else:
                 break
-            weights, (found, pulled, loss) = tried, after
+            weights, loss = weights + shorter * way, after
         self.bias = float(weights[0])
-        self.step, self.slope = weights[1 : 1 + 2 * dims], weights[1 + 2 * dims : 1 + 4 * dims]
-        self.bend, self.pull = weights[bends], weights[pulls]
+        self.rises = likelihood.rises(weights)
+        self.pull = weights[1 + self.rises.size :]
 
 
-def _newton_step(
-    weights: FloatArray,
-    terms: AnyArray,
-    places: AnyArray,
-    doubled: AnyArray,
-    chance: FloatArray,
-    failed: BoolArray,
-) -> FloatArray:
-    """The step of Gauss and Newton to the maximum of the likelihood, by conjugate gradients."""
-    count = terms.shape[1]
-    ridge = np.full(weights.size, RIDGE)
-    ridge[0] = 1e-6
-    spread = np.maximum(chance * (1.0 - chance), 1e-3)
+class _Likelihood:
+    """The penalised likelihood of weights: the bias, the rises of all profiles, and the pulls.
 
-    def back(residual: FloatArray) -> FloatArray:
-        single = residual.astype(np.float32)
-        return np.concatenate([[residual.sum()], single @ terms, (doubled * single) @ places])
+    Where `may_rise` is 0 there is no rise.
+    """
 
-    def curved(way: FloatArray) -> FloatArray:
-        single = way.astype(np.float32)
-        moved = single[0] + terms @ single[1 : 1 + count] + doubled * (places @ single[1 + count :])
-        return np.asarray(back(spread * moved) + ridge * way)
+    def __init__(self, places: FloatArray, failed: BoolArray, may_rise: FloatArray) -> None:
+        self.places, self.failed, self.may_rise = places, failed, may_rise
 
-    slope = back(chance - failed) + ridge * weights
-    step = np.zeros(weights.size)
-    residual, way = -slope, -slope
-    size = first = float(slope @ slope)
+    def rises(self, weights: FloatArray) -> FloatArray:
+        """The rises of all profiles."""
+        return np.asarray(weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape) * self.may_rise)
+
+    def loss(self, weights: FloatArray) -> float:
+        """The loss, which is to be small."""
+        odds = self._odds(weights)[0]
+        likelihood = np.sum(np.logaddexp(0.0, odds) - self.failed * odds)
+        return float(likelihood + RIDGE / 2 * np.sum(weights[1:] ** 2))
+
+    def newton_step(self, weights: FloatArray) -> FloatArray:
+        """The step of Gauss and Newton to the least loss."""
+        odds, pulled = self._odds(weights)
+        chance = special.expit(odds)
+        spread = np.maximum(chance * (1.0 - chance), 1e-3)
+        ridge = np.full(weights.size, RIDGE)
+        ridge[0] = 1e-6
+
+        def curved(way: FloatArray) -> FloatArray:
+            moved, along = self._linear(way)
+            return self._slopes(spread * (moved + 2.0 * pulled * along), pulled) + ridge * way
+
+        return _conjugate_gradients(curved, -self._slopes(chance - self.failed, pulled) - ridge * weights)
+
+    def _odds(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The log-odds, and the pulled sums, at every point."""
+        summed, pulled = self._linear(weights)
+        return summed + pulled**2, pulled
+
+    def _linear(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        heights = np.cumsum(self.rises(weights), axis=1)
+        summed = weights[0] + profile_sums(self.places, KNOTS, heights)
+        return summed, self.places @ weights[1 + self.may_rise.size :]
+
+    def _slopes(self, weight: FloatArray, pulled: FloatArray) -> FloatArray:
+        """How the weighted total of the log-odds changes with every weight."""
+        by_height = profile_slopes(self.places, KNOTS, weight)
+        by_rise = np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise
+        return np.concatenate([[weight.sum()], by_rise.ravel(), (2.0 * pulled * weight) @ self.places])
+
+
+def _conjugate_gradients(curved: Callable[[FloatArray], FloatArray], right: FloatArray) -> FloatArray:
+    """What `curved` makes `right` of, nearly; few steps keep what is hardly known near 0."""
+    found = np.zeros(right.size)
+    residual, way = right, right
+    size = first = float(right @ right)
     for _ in range(CONJUGATE_STEPS):
         bent = curved(way)
         length = size / max(float(way @ bent), 1e-300)
-        step = step + length * way
+        found = found + length * way
         residual = residual - length * bent
         new = float(residual @ residual)
         if new < 1e-4 * first:
             break
         way, size = residual + new / size * way, new
-    return step
+    return found
 
 
-def _main_direction(places: AnyArray, failed: BoolArray, rng: np.random.Generator) -> FloatArray:
+def _main_direction(places: FloatArray, failed: BoolArray, rng: np.random.Generator) -> FloatArray:
     """The direction in which failures spread most, over the spread of all points."""
     spread = places.std(axis=0) + 1e-9
     around = (places[failed] - places.mean(axis=0)) / spread

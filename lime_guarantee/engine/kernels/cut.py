@@ -1,4 +1,4 @@
-"""The kernels of the balanced search: pure functions of contiguous arrays, each with a slow twin in tests.
+"""The kernel that cuts back a side behind which failures lie: a pure function, with a slow twin in tests.
 
 A box around an instance has 2 D sides: side d is the lower one of axis d, side D + d the upper one. The
 extent of a side is its distance from the instance's home: its own atom, or itself where it lies in none.
@@ -9,44 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lime_guarantee.engine.kernels.jit import kernel
-from lime_guarantee.support.arrays import FloatArray, IntArray
-
-
-@kernel
-def slab_counts(points: FloatArray, low_end: FloatArray, high_start: FloatArray) -> IntArray:
-    """How many points lie in the outer slab of every side: up to `low_end`, or from `high_start` on."""
-    count, dims = points.shape
-    counts = np.zeros(2 * dims, dtype=np.int64)
-    for i in range(count):
-        for d in range(dims):
-            if points[i, d] <= low_end[d]:
-                counts[d] += 1
-            if points[i, d] >= high_start[d]:
-                counts[dims + d] += 1
-    return counts
-
-
-@kernel
-def exit_times(
-    points: FloatArray, home_lower: FloatArray, home_upper: FloatArray, extent: FloatArray, speed: FloatArray
-) -> FloatArray:
-    """When each point leaves a box whose sides move in: at time t side s is at extent exp(-t speed).
-
-    A point that no side ever passes leaves at infinity.
-    """
-    count, dims = points.shape
-    times = np.empty(count)
-    for i in range(count):
-        first = np.inf
-        for d in range(dims):
-            below, above = home_lower[d] - points[i, d], points[i, d] - home_upper[d]
-            side, gap = (d, below) if below > 0.0 else (dims + d, above)
-            if gap <= 0.0 or speed[side] <= 0.0:
-                continue
-            time = np.log(extent[side] / gap) / speed[side] if gap < extent[side] else 0.0
-            first = min(first, time)
-        times[i] = first
-    return times
+from lime_guarantee.support.arrays import FloatArray
 
 
 @kernel

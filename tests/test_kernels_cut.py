@@ -1,10 +1,10 @@
-"""The kernels of the balanced search do what their slow twins do."""
+"""The kernel that cuts back a side does what its slow twin does."""
 
 import naive
 import numpy as np
 import pytest
 
-from lime_guarantee.engine.kernels import face_balancing as kernels
+from lime_guarantee.engine.kernels import cut as kernels
 
 
 @pytest.fixture(params=range(6))
@@ -20,21 +20,6 @@ def case(request):
     points = np.where(cells, np.round(points), points)
     stops = naive.cell_stops(points, instance, cells)
     return points, stops, home, extent, rng
-
-
-def test_slab_counts_match_their_twin(case):
-    points, _, (low, high), extent, _ = case
-    lower, upper = low - extent[: len(low)], high + extent[len(low) :]
-    ends = lower + 0.2 * (upper - lower), upper - 0.2 * (upper - lower)
-    assert kernels.slab_counts(points, *ends).tolist() == naive.slab_counts(points, *ends).tolist()
-
-
-def test_exit_times_match_their_twin(case):
-    points, _, home, extent, rng = case
-    speed = rng.random(extent.size) * (rng.random(extent.size) < 0.7)
-    found = kernels.exit_times(points, *home, extent, speed)
-    expected = [naive.exit_time(point, home, extent, speed) for point in points]
-    assert found == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize(("caution", "least"), [(0.5, 0.0), (2.0, 0.2)])
