@@ -1,7 +1,7 @@
 """The audit: which explanations can be trusted, and which cannot, with evidence on both sides."""
 
 from lime_guarantee.auditing.assertion import assert_trusted
-from lime_guarantee.auditing.compare import Change, AuditComparison
+from lime_guarantee.auditing.compare import AuditComparison, Change
 from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.record import VERDICTS, AuditRecord
 from lime_guarantee.auditing.report import AuditReport, FlaggedExplanations
@@ -9,10 +9,10 @@ from lime_guarantee.auditing.run import audit
 
 __all__ = [
     "VERDICTS",
+    "AuditComparison",
     "AuditRecord",
     "AuditReport",
     "Change",
-    "AuditComparison",
     "FlaggedExplanations",
     "Rules",
     "assert_trusted",
