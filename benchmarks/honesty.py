@@ -94,7 +94,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     flagged = {
-        side: sum(f.dishonest and f.feature == name_of_k for r in report for f in r.findings)
+        side: sum(f.incomplete and f.feature == name_of_k for r in report for f in r.findings)
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     labels = [1] * len(found) + [0] * len(found)

@@ -1,8 +1,8 @@
 """The audit: which explanations can be trusted, and which cannot, with evidence on both sides."""
 
-from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.record import VERDICTS, AuditRecord
 from lime_guarantee.auditing.report import AuditReport, FlaggedExplanations
 from lime_guarantee.auditing.run import audit
+from lime_guarantee.auditing.verdict import Rules
 
 __all__ = ["VERDICTS", "AuditRecord", "AuditReport", "FlaggedExplanations", "Rules", "audit"]

@@ -94,14 +94,14 @@ class AuditReport:
 
     @property
     def flagged(self) -> tuple[AuditRecord, ...]:
-        """The records that are not trusted, the worst first."""
+        """The records that are flagged, the worst first: all that are neither trusted nor flat."""
         bad = [record for record in self.records if record.verdict in FLAGGED]
         return tuple(sorted(bad, key=lambda record: (-record.severity, record.index)))
 
     def summary(self) -> str:
         """A report in words: the counts, then the worst explanations and why."""
         total = len(self.records)
-        lines = [f"{total - len(self.flagged)} of {total} explanations are trusted.", ""]
+        lines = [f"{self.counts['trusted']} of {total} explanations are trusted.", ""]
         lines += [f"{count:>7,}  {verdict}" for verdict, count in self.counts.items() if count]
         shown = self.flagged[:10]
         if shown:
@@ -110,13 +110,33 @@ class AuditReport:
             lines.append(f"... and {len(self.flagged) - len(shown)} more (see flagged).")
         return "\n".join(lines)
 
-    def raise_if(self, *verdicts: str) -> None:
-        """Raise `FlaggedExplanations` if any explanation has one of these verdicts (or is flagged)."""
+    def raise_if(
+        self,
+        *verdicts: str,
+        honesty_below: float | None = None,
+        fidelity_below: float | None = None,
+        coverage_below: float | None = None,
+    ) -> None:
+        """Raise `FlaggedExplanations` if an explanation has one of these verdicts, or too low a figure.
+
+        Parameters
+        ----------
+        *verdicts : str
+            If neither these nor figures are given: all that are flagged. "flat" counts only if it is named.
+        honesty_below, fidelity_below, coverage_below : float, optional
+            The least honesty, share of faithful real rows in the region, and share of real rows in it.
+        """
         unknown = sorted(set(verdicts) - set(VERDICTS))
         if unknown:
             raise InvalidInputError(f"verdicts: {unknown} are none of {list(VERDICTS)}.")
-        wanted = verdicts or FLAGGED
-        bad = tuple(record for record in self.records if record.verdict in wanted)
+        limits = {"honesty": honesty_below, "fidelity": fidelity_below, "coverage": coverage_below}
+        limits = {name: limit for name, limit in limits.items() if limit is not None}
+        wanted = verdicts or (() if limits else FLAGGED)
+        bad = tuple(
+            record
+            for record in self.records
+            if record.verdict in wanted or any(_is_below(record, *limit) for limit in limits.items())
+        )
         if bad:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
@@ -209,6 +229,12 @@ class AuditReport:
         return report_view(self)
 
 
+def _is_below(record: AuditRecord, figure: str, limit: float | None) -> bool:
+    """Whether a figure of the record is known, and too low."""
+    found = getattr(record, figure)
+    return found is not None and limit is not None and found < limit
+
+
 COLUMNS = [
     "index",
     "verdict",
@@ -218,9 +244,17 @@ COLUMNS = [
     "log10_volume",
     "share",
     "coverage",
+    "coverage_low",
+    "coverage_high",
+    "fidelity",
+    "fidelity_low",
+    "fidelity_high",
+    "honesty",
+    "under_claimed",
+    "gain",
     "lowest_reach",
     "lowest_reach_feature",
-    "dishonest_features",
+    "incomplete_features",
     "real_failing",
     "synthetic_failing",
     "evaluations",
@@ -230,8 +264,17 @@ COLUMNS = [
 def _row(record: AuditRecord) -> dict[str, Any]:
     region, check = record.region, record.data_check
     row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
-    row["dishonest_features"] = ", ".join(f.feature for f in record.findings if f.dishonest)
+    row["incomplete_features"] = ", ".join(f.feature for f in record.findings if f.incomplete)
     row.update(coverage=record.coverage, evaluations=record.evaluations)
+    row.update(honesty=record.honesty, fidelity=record.fidelity)
+    if record.coverage_interval is not None:
+        row["coverage_low"], row["coverage_high"] = record.coverage_interval
+    if check is not None and check.inside:
+        row["fidelity_low"], row["fidelity_high"] = check.fidelity_interval
+    if record.reliance is not None and region is not None:
+        row["under_claimed"] = region.names[record.reliance.worst]
+    if region is not None:
+        row["gain"] = region.gain
     if check is not None:
         row.update(real_failing=check.real_rate, synthetic_failing=check.synthetic_rate)
     if region is not None:
@@ -259,8 +302,12 @@ FEATURE_COLUMNS = [
     "reach",
     "lower",
     "upper",
+    "reliance",
+    "reliance_low",
+    "reliance_high",
+    "claimed",
     "claimed_irrelevant",
-    "dishonest",
+    "incomplete",
     "failing_lower_bound",
     "break_below",
     "break_above",
@@ -282,13 +329,17 @@ def _feature_rows(record: AuditRecord) -> list[dict[str, Any]]:
             "instance": axis.value_entry(value),
             "weight": None if region.explained is None else region.explained.weights[i],
             "claimed_irrelevant": finding is not None,
-            "dishonest": finding is not None and finding.dishonest,
+            "incomplete": finding is not None and finding.incomplete,
         }
+        if record.reliance is not None:
+            low, high = record.reliance.intervals[i]
+            row.update(reliance=record.reliance.shares[i], reliance_low=low, reliance_high=high)
+            row["claimed"] = record.reliance.claimed[i]
         if region:
             row["reach"] = float(region.reach[i])
             lower, upper = axis.bounds_entry(extent_of(region, i))
             row.update(lower=lower, upper=upper)
-        if finding is not None and finding.dishonest:
+        if finding is not None and finding.incomplete:
             row.update(
                 failing_lower_bound=finding.failing_lower_bound,
                 break_below=finding.break_below,

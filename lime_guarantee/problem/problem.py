@@ -66,7 +66,7 @@ class Problem:
 
     def answers(self, X: AnyArray) -> tuple[FloatArray, FloatArray]:
         """What the model and the surrogate say, row by row: finite numbers, of one shape."""
-        model = _checked("the model", self.model(X), len(X))
+        model = self.model_answers(X)
         surrogate = _checked("the surrogate", self.surrogate(X), len(X))
         if model.shape != surrogate.shape:
             raise ModelError(
@@ -74,6 +74,10 @@ class Problem:
                 "must agree. Take the same column, or all the columns, of both."
             )
         return model, surrogate
+
+    def model_answers(self, X: AnyArray) -> FloatArray:
+        """What the model says, row by row: finite numbers, one or a score for every class."""
+        return _checked("the model", self.model(X), len(X))
 
     def rows_within(self, max_evaluations: int | None) -> int | None:
         """How many rows of the problem a limit on the model's rows still allows; None without a limit."""

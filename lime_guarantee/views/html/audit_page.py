@@ -75,7 +75,7 @@ def _row(row: FeatureRow) -> list[Any]:
 def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
-    if finding.dishonest:
+    if finding.incomplete:
         failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there"
     axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
@@ -91,7 +91,7 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
         lines.append(f"Moved alone, it breaks the explanation {' and '.join(breaks)}.")
     return {
         "feature": finding.feature,
-        "dishonest": finding.dishonest,
+        "incomplete": finding.incomplete,
         "lines": lines,
         "rows": _shown_rows(finding.counterexamples, region),
     }
@@ -115,7 +115,7 @@ def _shown_rows(rows: tuple[tuple[Any, ...], ...], region: GuaranteeRegion) -> l
 
 def _body(report: AuditReport) -> str:
     """All that does not depend on what is looked for."""
-    trusted = len(report) - len(report.flagged)
+    trusted = report.counts["trusted"]
     asked = ", ".join(
         f"{key} {report.about[key]!r}" for key in ("purity", "confidence") if key in report.about
     )
