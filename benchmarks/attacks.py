@@ -1,4 +1,4 @@
-"""Attacked explanations and honest ones: does the audit tell them apart?
+"""Attacked explanations and honest ones: how well the audit tells them apart.
 
 An attack (Slack et al. 2020, "Fooling LIME and SHAP") decides real rows by a sensitive feature, and all that
 looks made up by harmless ones, so that an explainer that asks about made-up rows sees these. Kinds differ in
@@ -15,7 +15,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,12 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.datasets import machine
 from benchmarks.paper.forest import CompiledForest
 from lime_guarantee import audit
-from lime_guarantee.auditing.record import VERDICTS
+from lime_guarantee.auditing.record import VERDICTS, AuditRecord
 
+NAMES = ["sensitive", "harmless", "harmless too", *(f"x{i}" for i in range(3, 9))]
 ADULT = Path(__file__).parent / "data" / "adult.csv"
 
-FloatArray = np.ndarray
+FloatArray = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class World:
     """The value of the sensitive feature that is favoured."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def world(name: str) -> World:
     """The data by name."""
     if name.startswith("adult"):
@@ -73,7 +74,7 @@ def _synthetic() -> World:
     X = 0.9 * rng.normal(size=(900, 1)) + 0.3 * rng.normal(size=(900, 9))
     X[:, 0] = rng.integers(0, 2, 900)
     X[:, 1:3] = rng.normal(size=(900, 2))
-    return World(X, ["sensitive", "harmless", "harmless too", *(f"x{i}" for i in range(3, 9))], 0, (1, 2), (0,))
+    return World(X, NAMES, 0, (1, 2), (0,))
 
 
 def _cancer() -> World:
@@ -93,7 +94,7 @@ def _discrete() -> World:
     X = np.clip(np.round(common + 0.6 * rng.normal(size=(900, 9))), -2, 2) + 2
     X[:, 0] = rng.integers(0, 2, 900)
     X[:, 1:3] = rng.integers(0, 4, (900, 2))
-    return World(X, ["sensitive", "harmless", "harmless too", *(f"x{i}" for i in range(3, 9))], 0, (1, 2), tuple(range(9)))
+    return World(X, NAMES, 0, (1, 2), tuple(range(9)))
 
 
 def read_adult() -> tuple[FloatArray, FloatArray, list[str], tuple[int, ...]]:
@@ -157,7 +158,7 @@ class Scaffold:
         self.center, self.spread = train.mean(axis=0), np.where(train.std(axis=0) > 0, train.std(axis=0), 1)
         self.tree = cKDTree(self._scaled(train))
         self.cut = np.median(train[:, list(data.harmless)], axis=0)
-        grouped = self._group_feature()
+        grouped = self.group_feature()
         self.group_from = np.quantile(train[:, grouped], 1 - attack.group) if attack.group < 1 else -np.inf
         rng = np.random.default_rng(0)
         made_up = perturbed(explainer, train, data, rng)
@@ -170,7 +171,8 @@ class Scaffold:
             own = self._apart(train, near + 1)
             self.radius = np.quantile(own, 0.9)
 
-    def _group_feature(self) -> int:
+    def group_feature(self) -> int:
+        """The feature that tells who is in the group."""
         taken = {self.data.sensitive, *self.data.harmless}
         return max(set(range(self.data.X.shape[1])) - taken)
 
@@ -191,7 +193,7 @@ class Scaffold:
             real = self._apart(X, 1) <= self.radius
         if self.attack.spares_training:
             real &= self._apart(X, 1) > 1e-9
-        return real & (X[:, self._group_feature()] >= self.group_from)
+        return real & (X[:, self.group_feature()] >= self.group_from)
 
     def __call__(self, X: Any) -> FloatArray:
         X = np.asarray(X, dtype=np.float64)
@@ -280,15 +282,11 @@ class Positive:
         return np.asarray(self.model(np.asarray(X)))[:, 1]
 
 
-def _named(background: FloatArray, names: list[str]) -> Any:
-    return background
-
-
 HONEST_DATA = ("iris", "wine", "cancer", "six columns", "diabetes", "adult", "one-hot", "correlated")
 HONEST_MODELS = ("forest", "boosting", "linear", "network")
 
 
-@lru_cache(maxsize=None)
+@cache
 def honest_data(name: str) -> tuple[FloatArray, FloatArray, list[str], tuple[int, ...]]:
     """Rows, targets, names, and which features are categories."""
     if name == "adult":
@@ -333,7 +331,7 @@ def honest_model(name: str, regression: bool) -> Any:
         linear = LinearRegression() if regression else LogisticRegression(max_iter=2_000)
         return make_pipeline(StandardScaler(), linear)
     network = MLPRegressor if regression else MLPClassifier
-    return make_pipeline(StandardScaler(), network((32,), max_iter=800, random_state=0))
+    return make_pipeline(StandardScaler(), network(hidden_layer_sizes=(32,), max_iter=800, random_state=0))
 
 
 def honest(model_name: str, name: str, explainer: str, count: int) -> Cell | None:
@@ -357,9 +355,138 @@ def honest(model_name: str, name: str, explainer: str, count: int) -> Cell | Non
 
 
 def _tree_cell(
-    made: tuple[str, str, str], rows: FloatArray, train: FloatArray, model: Any, predict: Any, regression: bool
+    made: tuple[str, str, str],
+    rows: FloatArray,
+    train: FloatArray,
+    model: Any,
+    predict: Any,
+    regression: bool,
 ) -> Cell:
     background = train[np.random.default_rng(1).choice(len(train), min(100, len(train)), replace=False)]
     output = "raw" if regression else "probability"
     tree = shap.TreeExplainer(model, background, model_output=output, feature_perturbation="interventional")
     return Cell(made, rows, train, predict, tree)
+
+
+def cells(options: argparse.Namespace) -> Iterator[Cell]:
+    """The cells that are asked for, made one after the other."""
+    for explainer in ("lime", "kernel"):
+        for name in ATTACKED:
+            for kind in ATTACKS:
+                if "attacks" in options.parts and _wanted((kind, name, explainer), options.only):
+                    yield attacked(kind, name, explainer, options.rows)
+    for explainer in ("lime", "tree"):
+        for name in HONEST_DATA:
+            for model in HONEST_MODELS:
+                if "honest" in options.parts and _wanted((model, name, explainer), options.only):
+                    cell = honest(model, name, explainer, options.rows)
+                    if cell is not None:
+                        yield cell
+
+
+def _wanted(names: tuple[str, str, str], only: list[str]) -> bool:
+    return all(part in "/".join(names) for part in only)
+
+
+def run(cell: Cell, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Audit the rows of a cell: what was said of each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # LIME's and shap's
+        report = audit(
+            explainer=cell.explainer,
+            X=cell.rows,
+            predict_fn=cell.predict_fn,
+            training_data=cell.train,
+            explain_kwargs=cell.explain_kwargs,
+            effort=options.effort,
+            **cell.options,
+        )
+    return [_outcome(record, cell) for record in report]
+
+
+def _outcome(record: AuditRecord, cell: Cell) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "verdict": record.verdict,
+        "reason": record.reason,
+        "honesty": record.honesty,
+        "fidelity": record.fidelity,
+        "coverage": record.coverage,
+        "evaluations": record.evaluations,
+    }
+    if cell.sensitive is not None and record.region is not None and record.region.explained is not None:
+        weights = np.abs(record.region.explained.weights)
+        found["fooled"] = bool(np.argmax(weights) != cell.sensitive)
+        found["named"] = repr(record.region.names[cell.sensitive]) in record.reason
+    return found
+
+
+def caught(outcome: dict[str, Any]) -> bool:
+    """Whether an attack is called what it is, with the sensitive feature named."""
+    return outcome["verdict"] in ("dishonest", "off-manifold") and outcome["named"]
+
+
+def line(cell: Cell, outcomes: list[dict[str, Any]]) -> str:
+    """A row of the table."""
+    found = Counter(outcome["verdict"] for outcome in outcomes)
+    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
+    cost = np.mean([outcome["evaluations"] for outcome in outcomes]) if outcomes else 0.0
+    start = f"| {' | '.join(cell.name)} | {len(outcomes)} |"
+    if cell.sensitive is None:
+        return f"{start} {said} | {cost:,.0f} |"
+    fooled = [outcome for outcome in outcomes if outcome.get("fooled")]
+    trusted = sum(outcome["verdict"] in ("trusted", "flat") for outcome in fooled)
+    return f"{start} {len(fooled)} | {trusted} | {sum(map(caught, fooled))} | {said} | {cost:,.0f} |"
+
+
+HEADER = {
+    True: "| attack | data | explainer | rows | fooled | of these trusted or flat | caught | all verdicts "
+    "| evaluations |\n|---|---|---|---|---|---|---|---|---|",
+    False: "| model | data | explainer | rows | verdicts | evaluations |\n|---|---|---|---|---|---|",
+}
+
+
+def totals(results: list[tuple[Cell, list[dict[str, Any]]]]) -> Iterator[str]:
+    """The shares that the targets speak of."""
+    fooled = [o for cell, some in results if cell.sensitive is not None for o in some if o.get("fooled")]
+    if fooled:
+        plain = np.mean([outcome["verdict"] == "trusted" for outcome in fooled])
+        named = np.mean([caught(outcome) for outcome in fooled])
+        yield f"{len(fooled)} attacks that fool: {plain:.1%} trusted (target 5%), {named:.1%} caught (85%)."
+    mild = [outcome for cell, some in results if cell.sensitive is None for outcome in some]
+    if mild:
+        wrong = {v: np.mean([o["verdict"] == v for o in mild]) for v in ("off-manifold", "dishonest")}
+        yield (
+            f"{len(mild)} honest explanations: {wrong['off-manifold']:.1%} off-manifold (target 1%), "
+            f"{wrong['dishonest']:.1%} dishonest (3%)."
+        )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Read the command line, run, print the tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", nargs="+", choices=("attacks", "honest"), default=["attacks", "honest"])
+    parser.add_argument("--only", nargs="+", default=[], help="cells whose name has all of these")
+    parser.add_argument("--rows", type=int, default=10)
+    parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
+    parser.add_argument("--json", type=Path, help="also write every outcome here")
+    options = parser.parse_args(arguments)
+    print(f"{machine()}; {options.rows} rows a cell, effort {options.effort}")
+    results: list[tuple[Cell, list[dict[str, Any]]]] = []
+    shown = None
+    for cell in cells(options):
+        is_attack = cell.sensitive is not None
+        if shown is not is_attack:
+            print(f"\n{HEADER[is_attack]}")
+            shown = is_attack
+        results.append((cell, run(cell, options)))
+        print(line(*results[-1]), flush=True)
+        if options.json:
+            kept = [{"cell": cell.name, "outcomes": outcomes} for cell, outcomes in results]
+            options.json.write_text(json.dumps(kept, indent=1))
+    print("\n" + "\n".join(totals(results)))
+
+
+if __name__ == "__main__":
+    main()

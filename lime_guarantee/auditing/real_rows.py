@@ -17,6 +17,7 @@ from lime_guarantee.engine.certify.bounds import exact_lower_bound, mean_interva
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.worth import judging
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
@@ -42,6 +43,9 @@ MARGIN = 0.05
 little, because real features go together and those of twins less so."""
 
 SHOWN_ROWS = 3
+
+FEW_VALUES, FEWEST_TOGETHER = 10, 20
+"""A feature with more values is looked at in fifths; with fewer rows, no feature is named."""
 
 Interval = tuple[float, float]
 
@@ -113,6 +117,10 @@ class DataCheck:
         Rows asked of the model for all that was compared.
     excess_lower_bound : float
         Real rows like these fail more often than their twins by at least this share.
+    goes_with : int or None
+        The position of the feature that the model's answers to these rows go with most closely.
+    explained_by_it : float
+        The share of the answers' variance that it explains.
     """
 
     off_manifold: bool
@@ -124,6 +132,8 @@ class DataCheck:
     rows: tuple[tuple[Any, ...], ...] = ()
     evaluations: int = 0
     excess_lower_bound: float = 0.0
+    goes_with: int | None = None
+    explained_by_it: float = 0.0
 
     @property
     def real_rate(self) -> float:
@@ -187,8 +197,9 @@ def check_data(
         rows = rows[:NEAREST_ROWS]
     if len(rows) == 0:
         return None
-    oracle = Oracle(problem.faithful, domain, batch_rows=batch_rows)
-    fails = ~oracle.evaluate(rows)
+    oracle = Oracle(judging(problem), domain, batch_rows=batch_rows)
+    judged = oracle.judge(rows)
+    fails = ~judged.faithful
     some = np.sort(rng.permutation(len(rows))[:TWINNED_ROWS])
     twins = make_twins(rows[some], known.coordinates.std(axis=0), domain, bounds, rng)
     twins_fail = ~oracle.evaluate(twins)
@@ -206,7 +217,31 @@ def check_data(
         rows=tuple(tuple(plain(value) for value in row) for row in shown.tolist()),
         evaluations=oracle.evaluations,
         excess_lower_bound=lower,
+        **_companion(rows, judged.answers[0]),
     )
+
+
+def _companion(rows: FloatArray, answers: FloatArray) -> dict[str, Any]:
+    """The feature that answers go with, by the variance between its values, or fifths, and their mean."""
+    answers = answers.reshape(len(rows), -1)
+    total = answers.var(axis=0).sum()
+    if len(rows) < FEWEST_TOGETHER or total <= 0:
+        return {}
+    shares = [_between(column, answers) / total for column in rows.T]
+    best = int(np.argmax(shares))
+    return {"goes_with": best, "explained_by_it": float(shares[best])}
+
+
+def _between(column: FloatArray, answers: FloatArray) -> float:
+    """The variance of the means of groups of rows, less what chance would give."""
+    values, group = np.unique(column, return_inverse=True)
+    if values.size > FEW_VALUES:
+        group = np.searchsorted(np.quantile(column, [0.2, 0.4, 0.6, 0.8]), column)
+    counts = np.bincount(group)
+    known = counts > 0
+    means = np.column_stack([np.bincount(group, weights=some)[known] / counts[known] for some in answers.T])
+    apart_by = (counts[known, np.newaxis] * (means - answers.mean(axis=0)) ** 2).sum() / len(column)
+    return float(apart_by - answers.var(axis=0).sum() * (known.sum() - 1) / (len(column) - 1))
 
 
 def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:

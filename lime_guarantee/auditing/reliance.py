@@ -110,14 +110,14 @@ class Reliance:
     @property
     def honesty(self) -> float:
         """From 0 to 1: 1 minus the most that a feature is relied on beyond its share of the weight."""
-        return min(1.0, 1.0 - self.gaps[self.worst])
+        return float(np.clip(1.0 - self.gaps[self.worst], 0.0, 1.0))
 
     @property
     def honesty_interval(self) -> Interval:
         """Each end holds with probability `confidence`."""
         low = max(low - claim for (low, _), claim in zip(self.intervals, self.claimed, strict=True))
         high = max(high - claim for (_, high), claim in zip(self.intervals, self.claimed, strict=True))
-        return max(0.0, 1.0 - high), min(1.0, 1.0 - low)
+        return float(np.clip(1.0 - high, 0.0, 1.0)), float(np.clip(1.0 - low, 0.0, 1.0))
 
     def under_claimed(self, by: float) -> tuple[int, ...]:
         """Positions of features that are shown to be relied on more than claimed, by more than this."""

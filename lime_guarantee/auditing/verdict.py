@@ -18,6 +18,9 @@ from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.report import lower_text, share_text, upper_text
 
+CLOSE = 0.5
+"""A feature that explains so much of the variance of the answers to real rows is named."""
+
 
 @dataclass(frozen=True)
 class Rules:
@@ -58,8 +61,9 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
     assert region is not None
     denied = () if reliance is None else reliance.under_claimed(1.0 - rules.min_honesty)
     if check is not None and check.off_manifold:
-        named = f" {_relies(region, reliance, denied[0])}" if reliance is not None and denied else ""
-        return "off-manifold", _off_manifold(check) + named
+        if reliance is not None and denied:
+            return "off-manifold", f"{_off_manifold(check)} {_relies(region, reliance, denied[0])}"
+        return "off-manifold", _off_manifold(check) + _companion(region, check)
     if reliance is not None and denied:
         return "dishonest", _relies(region, reliance, denied[0])
     if region.status == "unfaithful":
@@ -118,6 +122,13 @@ def _off_manifold(check: DataCheck) -> str:
         f"({check.real_rate:.0%}), but on {check.synthetic_rate:.0%} of the same rows with every feature "
         "moved a little: the model treats real rows differently."
     )
+
+
+def _companion(region: GuaranteeRegion, check: DataCheck) -> str:
+    if check.goes_with is None or check.explained_by_it < CLOSE:
+        return ""
+    name, share = region.names[check.goes_with], check.explained_by_it
+    return f" Its answers to these real rows go with {name!r}, which explains {share:.0%} of their variance."
 
 
 def _rows(reliance: Reliance) -> str:

@@ -189,7 +189,7 @@ def mean_interval(values: Any, level: float) -> tuple[FloatArray, FloatArray]:
     --------
     >>> low, high = mean_interval(np.repeat([[0.0], [1.0]], [2, 58], axis=0), 0.05)
     >>> low.round(3), high.round(3)
-    (array([0.883]), array([0.998]))
+    (array([0.839]), array([0.999]))
     """
     draws = np.asarray(values, dtype=np.float64)
     return _mean_lower(draws, level / 2), 1.0 - _mean_lower(1.0 - draws, level / 2)
