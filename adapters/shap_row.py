@@ -50,6 +50,7 @@ class ShapRowAdapter(Adapter):
     watched_explainers = ("shap.TreeExplainer",)  # the others keep their model
     explain_method = "__call__"
     kind = "shap"
+    attributions = True
     keeps_model = True
 
     @classmethod

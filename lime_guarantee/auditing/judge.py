@@ -72,7 +72,14 @@ def judge(
         region, asked = examination.region, examination.oracle.evaluations
     record = AuditRecord(index, "error", "", region, findings)
     if region.explained is None or region.explained.space == "features":
-        record = _on_real_rows(record, problem, weights, rules, (data, audited), data_rng, batch_rows)
+        given = (record, problem, weights, rules, data)
+        try:
+            record = _on_real_rows(*given, audited, data_rng, batch_rows)
+        except Exception:
+            if audited is None:
+                raise
+            # The model may fail on another of the rows that are audited: that is the result of that row.
+            record = _on_real_rows(*given, None, data_rng, batch_rows)
     verdict, reason = verdict_of(record, rules)
     asked += 0 if record.data_check is None else record.data_check.evaluations
     asked += 0 if record.reliance is None else record.reliance.evaluations
@@ -86,14 +93,17 @@ def _on_real_rows(
     problem: Problem,
     weights: FloatArray,
     rules: Rules,
-    tables: tuple[Table | None, Table | None],
+    data_table: Table | None,
+    audited_table: Table | None,
     rng: np.random.Generator,
     batch_rows: int,
 ) -> AuditRecord:
     """The record with what real rows say; without any, with the reliance on rows drawn from the measure."""
     region = record.region
     assert region is not None
-    data, audited = (None if table is None else table.in_order(region.names) for table in tables)
+    data, audited = (
+        None if table is None else table.in_order(region.names) for table in (data_table, audited_table)
+    )
     if data is None and problem.domain.observed is not None:
         data = problem.domain.observed.rows
     known = RealRows.around(region, data, audited)

@@ -11,6 +11,7 @@ an interval that holds for any model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import plain
-from lime_guarantee.support.arrays import FloatArray, IntArray
+from lime_guarantee.support.arrays import AnyArray, FloatArray, IntArray
 
 NEAREST = 30
 """Rows around the instance from which rows are drawn: so many of the data, and of the audited rows."""
@@ -70,7 +71,12 @@ class Reliance:
     intervals : tuple of pairs of float
         Of the shares, in the mean over all rows and swaps that could have been drawn.
     claimed : tuple of float
-        Every feature's share of the explanation's weight.
+        What the explanation claims of every feature: its share of the weight. Of attributions, such as SHAP
+        values, it is the larger of this and of the feature's share of how much the surrogate's own answer
+        changes under the same swaps: an attribution is 0 where the value is average, though the feature
+        matters.
+    gap_intervals : tuple of pairs of float
+        Of share minus claim.
     changes : tuple of float
         How much the model's answer changes in the mean when the feature is swapped.
     draws : int
@@ -86,6 +92,7 @@ class Reliance:
     shares: tuple[float, ...]
     intervals: tuple[Interval, ...]
     claimed: tuple[float, ...]
+    gap_intervals: tuple[Interval, ...]
     changes: tuple[float, ...]
     draws: int
     real: bool
@@ -115,18 +122,17 @@ class Reliance:
     @property
     def honesty_interval(self) -> Interval:
         """Each end holds with probability `confidence`."""
-        low = max(low - claim for (low, _), claim in zip(self.intervals, self.claimed, strict=True))
-        high = max(high - claim for (_, high), claim in zip(self.intervals, self.claimed, strict=True))
+        low, high = (max(ends) for ends in zip(*self.gap_intervals, strict=True))
         return float(np.clip(1.0 - high, 0.0, 1.0)), float(np.clip(1.0 - low, 0.0, 1.0))
 
     def under_claimed(self, by: float) -> tuple[int, ...]:
         """Positions of features that are shown to be relied on more than claimed, by more than this."""
-        found = [i for i, (low, _) in enumerate(self.intervals) if low - self.claimed[i] > by]
+        found = [i for i, (low, _) in enumerate(self.gap_intervals) if low > by]
         return tuple(sorted(found, key=lambda i: -self.gaps[i]))
 
     def over_claimed(self, by: float) -> tuple[int, ...]:
         """Positions of features that are shown to be claimed more than relied on, by more than this."""
-        found = [i for i, (_, high) in enumerate(self.intervals) if self.claimed[i] - high > by]
+        found = [i for i, (_, high) in enumerate(self.gap_intervals) if high < -by]
         return tuple(sorted(found, key=lambda i: self.gaps[i]))
 
 
@@ -160,9 +166,25 @@ def swap_cells(bases: FloatArray, pool: FloatArray, domain: Domain, rng: np.rand
 
 
 def ask_swaps(
-    problem: Problem, bases: FloatArray, cells: FloatArray, domain: Domain, batch_rows: int = BATCH_ROWS
+    answer: Callable[[AnyArray], FloatArray],
+    bases: FloatArray,
+    cells: FloatArray,
+    domain: Domain,
+    label: int | None = None,
+    batch_rows: int = BATCH_ROWS,
 ) -> FloatArray:
-    """How much the model's answer to every base changes when each of its cells is replaced.
+    """How much an answer to every base changes when each of its cells is replaced.
+
+    Parameters
+    ----------
+    answer : callable
+        Maps rows of raw values to numbers, or to rows of scores.
+    bases, cells : arrays of shape (n, D)
+    domain : Domain
+    label : int, optional
+        The score to look at; by default, all of them.
+    batch_rows : int
+        The most rows to ask about at once.
 
     Returns
     -------
@@ -173,11 +195,8 @@ def ask_swaps(
     for i in range(dims):
         rows[i + 1, :, i] = cells[:, i]
     raw = domain.decode(rows.reshape(-1, dims))
-    asked = [
-        problem.model_answers(raw[start : start + batch_rows]) for start in range(0, len(raw), batch_rows)
-    ]
+    asked = [answer(raw[start : start + batch_rows]) for start in range(0, len(raw), batch_rows)]
     answers = np.concatenate(asked)
-    label = None if problem.explained is None else problem.explained.label
     if answers.ndim == 2 and label is not None:
         answers = answers[:, label]
     answers = answers.reshape(dims + 1, count, *answers.shape[1:])
@@ -223,31 +242,58 @@ def measure_reliance(
         The most rows that the model is asked at once.
     """
     total = np.abs(weights).sum()
-    claimed = np.abs(weights) / total if total > 0 else np.zeros(weights.size)
-    bases = cells = changes = np.empty((0, weights.size))
+    weight_shares = np.abs(weights) / total if total > 0 else np.zeros(weights.size)
+    level = 2.0 * error / (len(LOOKS) * weights.size)
+    drawn = _Drawn(problem, known, batch_rows)
     for count in LOOKS:
-        drawn = _bases(known, count, rng)
-        most = max(DONORS, MOST_CELLS // drawn.size)
-        swapped = swap_cells(drawn, known.coordinates[: min(POOL, most)], known.domain, rng)
-        asked = ask_swaps(problem, drawn, swapped, known.domain, batch_rows)
-        bases, cells, changes = (
-            np.concatenate(parts) for parts in ((bases, drawn), (cells, swapped), (changes, asked))
-        )
-        shares = row_shares(changes, _tolerance(problem, changes))
-        low, high = mean_interval(shares, 2.0 * error / (len(LOOKS) * weights.size))
-        if np.max(low - claimed) > 1.0 - min_honesty or np.max(high - claimed) <= 1.0 - min_honesty:
+        drawn.add(count, rng)
+        shares = row_shares(drawn.changes, _tolerance(problem, drawn.changes))
+        low, high = mean_interval(shares, level)
+        claimed, gap_low, gap_high = weight_shares, low - weight_shares, high - weight_shares
+        if drawn.claims is not None:
+            theirs = row_shares(drawn.claims, _tolerance(problem, drawn.changes))
+            claimed = np.maximum(claimed, theirs.mean(axis=0))
+            ends = mean_interval((shares - theirs + 1.0) / 2.0, level)
+            gap_low, gap_high = (
+                np.minimum(gap, 2.0 * end - 1.0) for gap, end in zip((gap_low, gap_high), ends, strict=True)
+            )
+        if np.max(gap_low) > 1.0 - min_honesty or np.max(gap_high) <= 1.0 - min_honesty:
             break
     worst = int(np.argmax(shares.mean(axis=0) - claimed))
     return Reliance(
         shares=_floats(shares.mean(axis=0)),
         intervals=tuple(zip(_floats(low), _floats(high), strict=True)),
         claimed=_floats(claimed),
-        changes=_floats(changes.mean(axis=0)),
-        draws=len(bases),
+        gap_intervals=tuple(zip(_floats(gap_low), _floats(gap_high), strict=True)),
+        changes=_floats(drawn.changes.mean(axis=0)),
+        draws=len(drawn.bases),
         real=real,
         confidence=1.0 - error,
-        examples=_examples(bases, cells, changes[:, worst], worst, known.domain),
+        examples=_examples(drawn.bases, drawn.cells, drawn.changes[:, worst], worst, known.domain),
     )
+
+
+class _Drawn:
+    """Rows drawn so far, the cells they get, and how much the answers of model and surrogate change."""
+
+    def __init__(self, problem: Problem, known: RealRows, batch_rows: int) -> None:
+        self.problem, self.known, self.batch_rows = problem, known, batch_rows
+        self.bases = self.cells = self.changes = np.empty((0, len(known.domain)))
+        attributions = problem.explained is not None and problem.explained.attributions
+        self.claims: FloatArray | None = self.changes if attributions else None
+
+    def add(self, count: int, rng: np.random.Generator) -> None:
+        """Draw so many more, and ask about them."""
+        known, problem = self.known, self.problem
+        bases = _bases(known, count, rng)
+        most = max(DONORS, MOST_CELLS // bases.size)
+        cells = swap_cells(bases, known.coordinates[: min(POOL, most)], known.domain, rng)
+        label = None if problem.explained is None else problem.explained.label
+        given = (bases, cells, known.domain, label, self.batch_rows)
+        self.changes = np.concatenate([self.changes, ask_swaps(problem.model_answers, *given)])
+        if self.claims is not None:
+            self.claims = np.concatenate([self.claims, ask_swaps(problem.surrogate_answers, *given)])
+        self.bases, self.cells = np.concatenate([self.bases, bases]), np.concatenate([self.cells, cells])
 
 
 def _floats(values: FloatArray) -> tuple[float, ...]:

@@ -63,7 +63,7 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
     if check is not None and check.off_manifold:
         if reliance is not None and denied:
             return "off-manifold", f"{_off_manifold(check)} {_relies(region, reliance, denied[0])}"
-        return "off-manifold", _off_manifold(check) + _companion(region, check)
+        return "off-manifold", f"{_off_manifold(check)} {_companion(region, check, reliance)}".strip()
     if reliance is not None and denied:
         return "dishonest", _relies(region, reliance, denied[0])
     if region.status == "unfaithful":
@@ -91,7 +91,7 @@ def _tail(record: AuditRecord) -> str:
         parts.append(_faithful_on(record.data_check))
     if record.reliance is not None:
         most = upper_text(100 * (1.0 - record.reliance.honesty_interval[0]), 2)
-        parts.append(f"no feature is relied on by more than {most} % beyond its share of the weight")
+        parts.append(f"no feature is relied on by more than {most} % beyond what is claimed")
     left_out = [finding.feature for finding in record.findings if finding.incomplete]
     if left_out:
         others = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
@@ -124,11 +124,20 @@ def _off_manifold(check: DataCheck) -> str:
     )
 
 
-def _companion(region: GuaranteeRegion, check: DataCheck) -> str:
-    if check.goes_with is None or check.explained_by_it < CLOSE:
+def _companion(region: GuaranteeRegion, check: DataCheck, reliance: Reliance | None) -> str:
+    """A feature to look at: what the answers to real rows go with, or what is under-claimed most."""
+    if check.goes_with is not None and check.explained_by_it >= CLOSE:
+        name, share = region.names[check.goes_with], check.explained_by_it
+        return (
+            f"Its answers to these real rows go with {name!r}, which explains {share:.0%} of their variance."
+        )
+    if reliance is None:
         return ""
-    name, share = region.names[check.goes_with], check.explained_by_it
-    return f" Its answers to these real rows go with {name!r}, which explains {share:.0%} of their variance."
+    low, high = (100 * end for end in reliance.intervals[reliance.worst])
+    return (
+        f"On {_rows(reliance)}, {region.names[reliance.worst]!r} makes up {lower_text(low, 2)} to "
+        f"{upper_text(high, 2)} % of what the model relies on, and {_weight(reliance, reliance.worst)}."
+    )
 
 
 def _rows(reliance: Reliance) -> str:
@@ -136,7 +145,7 @@ def _rows(reliance: Reliance) -> str:
 
 
 def _weight(reliance: Reliance, feature: int) -> str:
-    return f"the explanation gives it {100 * reliance.claimed[feature]:.2g} % of its weight"
+    return f"the explanation claims {100 * reliance.claimed[feature]:.2g} %"
 
 
 def _relies(region: GuaranteeRegion, reliance: Reliance, feature: int) -> str:
@@ -148,7 +157,7 @@ def _relies(region: GuaranteeRegion, reliance: Reliance, feature: int) -> str:
 
 
 def _undecided(region: GuaranteeRegion, reliance: Reliance) -> str:
-    feature = max(range(len(region.names)), key=lambda i: reliance.intervals[i][1] - reliance.claimed[i])
+    feature = max(range(len(region.names)), key=lambda i: reliance.gap_intervals[i][1])
     low, high = (100 * end for end in reliance.intervals[feature])
     return (
         f"A region is certified, but it stays open how far the model relies on {region.names[feature]!r}: by "

@@ -42,6 +42,9 @@ class ExplanationInfo:
         What was guessed, and faults of the explanation library that touch this explanation.
     options : dict
         The adapter's own options, where they were given: what the explanation was read as.
+    attributions : bool
+        Whether a weight tells what the feature's own value contributes, as a SHAP value does, and is 0 where
+        that value is average; else it tells what a change of the feature would do.
 
     Examples
     --------
@@ -61,6 +64,7 @@ class ExplanationInfo:
     weights: tuple[float, ...]
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    attributions: bool = False
 
     @property
     def gap(self) -> float:

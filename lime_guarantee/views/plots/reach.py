@@ -130,7 +130,7 @@ class ReachDisplay:
     def _headline(self) -> str:
         features, explanations = self.of
         high, wide = self.reach.shape
-        line = f"{self.incomplete.sum()} claims that are incomplete (\N{MULTIPLICATION SIGN}); "
+        line = f"{self.incomplete.sum()} incomplete claims (\N{MULTIPLICATION SIGN}); "
         line += f"{high} of {features} features" if high < features else f"{features} features"
         return line + (f", the worst {wide} of {explanations:,} explanations" if wide < explanations else "")
 

@@ -92,7 +92,7 @@ function makeDetail(record) {
     place.append(...makeExamples(record, "Counterexamples, by what differs from the instance:", finding.rows));
   }
   if (record.check !== null) {
-    place.append(make("h2", {}, "Real rows against synthetic ones"));
+    place.append(make("h2", {}, "Real rows"));
     place.append(...record.check.lines.map((line) => make("p", {}, line)));
     place.append(...makeExamples(record, "Real rows that fail, by what differs from the instance:", record.check.rows));
   }
