@@ -305,9 +305,11 @@ def _bases(known: RealRows, count: int, rng: np.random.Generator) -> FloatArray:
     audited = np.flatnonzero(known.audited)[:NEAREST]
     data = np.flatnonzero(~known.audited)[:NEAREST]
     if audited.size == 0 or data.size == 0:
-        return known.coordinates[rng.choice(np.concatenate([audited, data]), count)]
-    either = rng.random(count) < 0.5
-    return known.coordinates[np.where(either, rng.choice(audited, count), rng.choice(data, count))]
+        drawn = rng.choice(np.concatenate([audited, data]), count)
+    else:
+        either = rng.random(count) < 0.5
+        drawn = np.where(either, rng.choice(audited, count), rng.choice(data, count))
+    return np.asarray(known.coordinates[drawn])
 
 
 def _tolerance(problem: Problem, changes: FloatArray) -> float:

@@ -203,8 +203,8 @@ def _mean_lower(draws: FloatArray, level: float) -> FloatArray:
         won = np.log1p(BETS * (ratio - 1.0)).sum(axis=0)
         return np.asarray(special.logsumexp(won, axis=1) - np.log(BETS.size) >= -np.log(level) + ROUNDING)
 
-    columns = draws.shape[1]
-    return np.minimum(_edge(np.zeros(columns), draws.mean(axis=0), rejected), draws.mean(axis=0))
+    means = np.asarray(draws.mean(axis=0))
+    return _edge(np.zeros(means.size), means, rejected)
 
 
 BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
