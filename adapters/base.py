@@ -101,6 +101,9 @@ class Adapter:
         The names of that method's first parameters, in order: first the instance, then the model.
     kind : str
         What such an explanation is called in reports.
+    attributions : bool
+        Whether its weights tell what a feature's own value contributes, as SHAP values do; else they tell
+        what a change of the feature would do.
     requires : tuple of str
         Packages that its library needs for this kind, and does not always have.
 
@@ -135,6 +138,7 @@ class Adapter:
     explain_method: ClassVar[str] = "explain_instance"
     explain_arguments: ClassVar[tuple[str, ...]] = ("instance", "predict_fn")
     kind: ClassVar[str] = ""
+    attributions: ClassVar[bool] = False
     requires: ClassVar[tuple[str, ...]] = ()
     keeps_model: ClassVar[bool] = False
     """Whether its explainers hold the model, so that nobody has to give it."""
@@ -365,6 +369,7 @@ class Adapter:
             weights=tuple(float(weight) for weight in self.weights),
             notes=tuple(self.notes),
             options={name: _in_words(value) for name, value in self.read_as.items()},
+            attributions=self.attributions,
         )
         return Problem(
             self.model,

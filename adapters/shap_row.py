@@ -67,6 +67,7 @@ class ShapRowAdapter(Adapter):
     explain_method = "__call__"
     explain_arguments = ("X",)
     kind = "shap"
+    attributions = True
     keeps_model = True
     splits: SplitRanges | None = None
     """What trees tell of the range of the features, where nothing else does."""

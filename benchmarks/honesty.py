@@ -3,7 +3,8 @@
 For every dataset, feature k is the one with the largest weight in a logistic regression. The surrogate g
 never looks at k: it is asked with k put back to the instance's value. The dishonest model is the forest
 itself; the honest one does not look at k either. The region's reach along k should be long for the honest
-model and short for the dishonest one, and the audit should call the second dishonest and the first not.
+model and short for the dishonest one, and the audit should find the explanation incomplete about k, the
+dishonest one alone.
 
 Run it as ``python -m benchmarks.honesty``; boston needs ``--boston PATH``.
 """
@@ -86,7 +87,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
         return None
     k = found[0][0]
     name_of_k = found[0][1].domain.names[k]
-    settings = {"random_state": 0, "n_jobs": options.jobs, "search": options.search}
+    settings = {"random_state": 0, "n_jobs": options.jobs, "search": options.search, "measure": "uniform"}
     honest = audit([pair[1] for pair in found], **settings)
     dishonest = audit([pair[2] for pair in found], **settings)
     reach = {
@@ -94,7 +95,7 @@ def run(name: str, options: argparse.Namespace) -> dict[str, Any] | None:
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     flagged = {
-        side: sum(f.dishonest and f.feature == name_of_k for r in report for f in r.findings)
+        side: sum(f.incomplete and f.feature == name_of_k for r in report for f in r.findings)
         for side, report in (("honest", honest), ("dishonest", dishonest))
     }
     labels = [1] * len(found) + [0] * len(found)

@@ -107,5 +107,6 @@ def report():
         predict_fn=audit_models.FailsOn(rows[4, 0]),
         training_data=X[:400],
         explain_kwargs={"num_samples": 300},
+        measure="uniform",
         **QUICK,
     )

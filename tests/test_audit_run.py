@@ -116,7 +116,10 @@ def test_an_error_in_one_row_is_that_row_s_result(serial):
     report = run(predict_fn=audit_models.FailsOn(ROWS[3, 0]))
     assert report[3].verdict == "error"
     assert "the database is down" in report[3].reason
-    assert [r.to_dict() for r in report if r.index != 3] == [r.to_dict() for r in serial if r.index != 3]
+    others = [record for record in report if record.index != 3]
+    assert all(record.verdict != "error" for record in others), report.summary()
+    same = [serial[record.index].region.to_json() == record.region.to_json() for record in others]
+    assert all(same)  # only what is asked about the audited rows may differ: row 3 is one of them
     assert AuditReport.from_json(report.to_json()) == report
 
 
@@ -269,7 +272,7 @@ def test_bad_arguments_are_refused(changes, message):
 def test_a_verdict_per_problem(serial):
     """The summary names the worst first, and nothing that is not flagged."""
     text = serial.summary()
-    assert text.startswith(f"{len(ROWS) - len(serial.flagged)} of {len(ROWS)}")
+    assert text.startswith(f"{serial.counts['trusted']} of {len(ROWS)}")
     for record in serial.flagged[:10]:
         assert f"#{record.index} {record.verdict}: {record.reason}" in text
     severities = [record.severity for record in serial.flagged]

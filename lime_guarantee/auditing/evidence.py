@@ -1,9 +1,12 @@
-"""Is an explanation honest about the features it calls irrelevant? Evidence before a word is said.
+"""Is an explanation complete: do the features that it calls irrelevant not matter? Evidence before words.
 
-Where a certified region is short along such a feature, either the model relies on it there, or the search was
+Where a certified region is short along such a feature, either the model uses it there, or the search was
 merely short. Points are drawn whose other features lie in the region while this one lies outside: if they
-fail significantly more often than the region allows, the explanation is dishonest about the feature, and some
-of them are kept as counterexamples. If not, the region is extended along the feature and certified again.
+fail significantly more often than the region allows, the explanation is incomplete about the feature, and
+some of them are kept as counterexamples. If not, the region is extended along it and certified again.
+
+That is a finding, and no accusation: a feature may matter a little, somewhere. Whether the model relies on it
+near the instance is measured on real rows.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ class Finding:
         Its weight over the sum of all weights.
     reach : float
         Certified width over the domain's, after any extension.
-    dishonest : bool
+    incomplete : bool
+        Whether the explanation fails outside the region along the feature more often than the region allows.
     draws, failures : int
         Points drawn with the feature outside the region, and how many were not faithful.
     failing_lower_bound : float
@@ -60,7 +64,7 @@ class Finding:
     feature: str
     weight_share: float
     reach: float
-    dishonest: bool
+    incomplete: bool
     draws: int = 0
     failures: int = 0
     failing_lower_bound: float = 0.0
@@ -86,7 +90,7 @@ class Examination:
     min_reach : float
         Below this reach, evidence is asked for.
     error : float
-        The probability that any feature is wrongly called dishonest.
+        The probability that any feature is wrongly found incomplete.
     rng : Generator
     batch_rows : int
         The most rows to ask of the model at once.
@@ -120,17 +124,17 @@ class Examination:
         short = [i for i in claimed if self._is_short(i)]
         level = self.error / (len(short) * len(LOOKS)) if short else 0.0
         tested = {i: self._tested(i, level) for i in short}
-        return tuple(tested.get(i) or self._finding(i, dishonest=False) for i in claimed)
+        return tuple(tested.get(i) or self._finding(i, incomplete=False) for i in claimed)
 
     def _is_short(self, i: int) -> bool:
         return bool(self.region.reach[i] < self.min_reach)
 
-    def _finding(self, i: int, *, dishonest: bool, **found: Any) -> Finding:
+    def _finding(self, i: int, *, incomplete: bool, **found: Any) -> Finding:
         return Finding(
             feature=self.region.names[i],
             weight_share=float(self.shares[i]),
             reach=float(self.region.reach[i]),
-            dishonest=dishonest,
+            incomplete=incomplete,
             **found,
         )
 
@@ -146,7 +150,7 @@ class Examination:
             failures = int(np.sum(~faithful))
             bound = exact_lower_bound(len(points), len(points) - failures, level)
             if bound > 1.0 - self.region.purity:
-                return self._dishonest(i, points[~faithful], len(points), bound)
+                return self._incomplete(i, points[~faithful], len(points), bound)
             self.region = extend_region(
                 self.problem, self.region, i, random_state=self.rng, batch_rows=self.batch_rows
             )
@@ -154,7 +158,7 @@ class Examination:
                 break
         return self._finding(
             i,
-            dishonest=False,
+            incomplete=False,
             draws=len(points),
             failures=int(np.sum(~faithful)),
             failing_lower_bound=float(bound),
@@ -170,7 +174,7 @@ class Examination:
         points[:, i] = np.minimum(np.where(places >= low, places + width, places), 1.0)
         return self.cube.settled(points)
 
-    def _dishonest(self, i: int, failures: FloatArray, draws: int, bound: float) -> Finding:
+    def _incomplete(self, i: int, failures: FloatArray, draws: int, bound: float) -> Finding:
         axis, lower, upper = self.region.domain.axes[i], self.region.lower[i], self.region.upper[i]
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
@@ -180,7 +184,7 @@ class Examination:
             below, above = self._break_points(i)
         return self._finding(
             i,
-            dishonest=True,
+            incomplete=True,
             draws=draws,
             failures=len(failures),
             failing_lower_bound=float(bound),

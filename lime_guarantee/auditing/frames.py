@@ -16,9 +16,17 @@ COLUMNS = [
     "log10_volume",
     "share",
     "coverage",
+    "coverage_low",
+    "coverage_high",
+    "fidelity",
+    "fidelity_low",
+    "fidelity_high",
+    "honesty",
+    "under_claimed",
+    "gain",
     "lowest_reach",
     "lowest_reach_feature",
-    "dishonest_features",
+    "incomplete_features",
     "real_failing",
     "synthetic_failing",
     "evaluations",
@@ -29,8 +37,17 @@ def row_of(record: AuditRecord) -> dict[str, Any]:
     """The row of one explanation."""
     region, check = record.region, record.data_check
     row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
-    row["dishonest_features"] = ", ".join(f.feature for f in record.findings if f.dishonest)
+    row["incomplete_features"] = ", ".join(f.feature for f in record.findings if f.incomplete)
     row.update(coverage=record.coverage, evaluations=record.evaluations)
+    row.update(honesty=record.honesty, fidelity=record.fidelity)
+    if record.coverage_interval is not None:
+        row["coverage_low"], row["coverage_high"] = record.coverage_interval
+    if check is not None and check.inside:
+        row["fidelity_low"], row["fidelity_high"] = check.fidelity_interval
+    if record.reliance is not None and region is not None:
+        row["under_claimed"] = region.names[record.reliance.worst]
+    if region is not None:
+        row["gain"] = region.gain
     if check is not None:
         row.update(real_failing=check.real_rate, synthetic_failing=check.synthetic_rate)
     if region is not None:
@@ -58,8 +75,12 @@ FEATURE_COLUMNS = [
     "reach",
     "lower",
     "upper",
+    "reliance",
+    "reliance_low",
+    "reliance_high",
+    "claimed",
     "claimed_irrelevant",
-    "dishonest",
+    "incomplete",
     "failing_lower_bound",
     "break_below",
     "break_above",
@@ -82,13 +103,17 @@ def feature_rows_of(record: AuditRecord) -> list[dict[str, Any]]:
             "instance": axis.value_entry(value),
             "weight": None if region.explained is None else region.explained.weights[i],
             "claimed_irrelevant": finding is not None,
-            "dishonest": finding is not None and finding.dishonest,
+            "incomplete": finding is not None and finding.incomplete,
         }
+        if record.reliance is not None:
+            low, high = record.reliance.intervals[i]
+            row.update(reliance=record.reliance.shares[i], reliance_low=low, reliance_high=high)
+            row["claimed"] = record.reliance.claimed[i]
         if region:
             row["reach"] = float(region.reach[i])
             lower, upper = axis.bounds_entry(extent_of(region, i))
             row.update(lower=lower, upper=upper)
-        if finding is not None and finding.dishonest:
+        if finding is not None and finding.incomplete:
             row.update(
                 failing_lower_bound=finding.failing_lower_bound,
                 break_below=finding.break_below,

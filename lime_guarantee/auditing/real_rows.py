@@ -1,63 +1,126 @@
-"""The check that an explanation is as faithful on real rows as on synthetic ones.
+"""Real rows: those in a region, the nearest to an instance, and whether an explanation is faithful on them.
 
-A model can recognise perturbed inputs and behave on those only (Slack et al. 2020, "Fooling LIME and SHAP").
-An explanation of it, and a region certified on synthetic points, say nothing about real rows. So real rows
-around the instance are compared with synthetic ones at the same places: the same rows, each feature moved
-a little on its own, so that they no longer look like data. An honest model hardly cares: it fails where it
-fails, and the rows are still there.
+A region is certified on rows that are drawn feature by feature. A model can recognise such rows, and behave
+on those only (Slack et al. 2020, "Fooling LIME and SHAP"). So the model is asked about real rows, too, and
+each of them is compared with its twins: the same row, every feature moved a little on its own, so that it no
+longer looks like data. An honest model hardly cares.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from lime_guarantee.engine.certify.bounds import exact_lower_bound
+from lime_guarantee.engine.certify.bounds import exact_lower_bound, mean_interval
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
+from lime_guarantee.region.worth import judging
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
-FEWEST_ROWS = 30
-"""If fewer real rows lie in the region, the nearest to the instance are looked at instead."""
+CONFIDENCE = 0.95
+"""The probability with which each interval of a share of rows holds."""
 
 NEAREST_ROWS = 200
-MOST_ROWS = 300
-SYNTHETIC_ROWS = 1_500
+"""Rows around the instance that are asked where nothing was certified."""
+
+MOST_ROWS = 2_000
+"""Of more rows in a region, so many are drawn at random."""
+
+TWINNED_ROWS, TWINS = 300, 4
+"""Rows that are compared with twins, and twins of each."""
 
 NOISE = 0.7
 """How far a feature is moved, in standard deviations. A detector that is to fool LIME, which moves by 1, or
-shap, which mixes rows, takes such rows for synthetic; more would carry rows away from where they are."""
+shap, which mixes rows, takes such rows for made up; more would carry rows away from where they are."""
 
 MARGIN = 0.05
-"""What real rows must fail more often by, beyond doubt, than synthetic ones: an honest model's may differ a
-little, because real features go together and synthetic ones less so."""
+"""What real rows must fail more often by, beyond doubt, than their twins: an honest model's may differ a
+little, because real features go together and those of twins less so."""
 
 SHOWN_ROWS = 3
+
+FEW_VALUES, FEWEST_TOGETHER = 10, 20
+"""A feature with more values is looked at in fifths; with fewer rows, no feature is named."""
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class RealRows:
+    """The real rows that are known around an instance.
+
+    Parameters
+    ----------
+    domain : Domain
+    coordinates : array of shape (n, D)
+        As `Domain.encode` gives them, the nearest to the instance first.
+    audited : array of bool of shape (n,)
+        Whether a row is one of those that are audited; the others are data.
+    """
+
+    domain: Domain
+    coordinates: FloatArray
+    audited: BoolArray
+
+    @classmethod
+    def around(
+        cls, region: GuaranteeRegion, data: AnyArray | None, audited: AnyArray | None = None
+    ) -> RealRows:
+        """The rows of data and the audited ones, without the instance itself.
+
+        Those with a missing value, or outside the domain, are passed over.
+        """
+        domain = region.search_domain
+        parts = [domain.encode(rows) for rows in (data, audited) if rows is not None and len(rows)]
+        rows = np.concatenate(parts) if parts else np.empty((0, len(domain)))
+        is_audited = np.zeros(len(rows), dtype=np.bool_)
+        if audited is not None and len(audited):
+            is_audited[-len(audited) :] = True
+        home = domain.encode(region.instance[np.newaxis])
+        known = domain.contains(rows) & (rows != home).any(axis=1)
+        rows, is_audited = rows[known], is_audited[known]
+        if len(rows) == 0:
+            return cls(domain, rows, is_audited)
+        order = np.argsort(apart(home, rows, domain)[0].sum(axis=1), kind="stable")
+        return cls(domain, rows[order], is_audited[order])
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def inside(self, region: GuaranteeRegion) -> BoolArray:
+        """Which rows lie in a region."""
+        return region.contains(self.domain.decode(self.coordinates))
 
 
 @dataclass(frozen=True)
 class DataCheck:
-    """Real rows against synthetic ones.
+    """Whether an explanation is faithful on real rows, and on their twins.
 
     Parameters
     ----------
     off_manifold : bool
-        Whether real rows fail significantly more often.
+        Whether it fails on real rows more often than on their twins, beyond doubt.
     inside : bool
-        Whether the real rows are those in the region; else they are the nearest to the instance.
-    real_rows, real_failures, synthetic_rows, synthetic_failures : int
-        Rows asked, and how many were not faithful.
+        Whether the real rows are those in the region; else nothing was certified, and they are the nearest.
+    real_rows, real_failures : int
+        Real rows asked, and how many were not faithful.
+    synthetic_rows, synthetic_failures : int
+        Twins asked, and how many were not faithful.
     rows : tuple of tuples
         Real rows that were not faithful, the closest to the instance first.
     evaluations : int
         Rows asked of the model for all that was compared.
-    real_lower_bound : float
-        Of real rows like these, at least this share fails.
+    excess_lower_bound : float
+        Real rows like these fail more often than their twins by at least this share.
+    goes_with : int or None
+        The position of the feature that the model's answers to these rows go with most closely.
+    explained_by_it : float
+        The share of the answers' variance that it explains.
     """
 
     off_manifold: bool
@@ -68,7 +131,9 @@ class DataCheck:
     synthetic_failures: int
     rows: tuple[tuple[Any, ...], ...] = ()
     evaluations: int = 0
-    real_lower_bound: float = 0.0
+    excess_lower_bound: float = 0.0
+    goes_with: int | None = None
+    explained_by_it: float = 0.0
 
     @property
     def real_rate(self) -> float:
@@ -77,108 +142,145 @@ class DataCheck:
 
     @property
     def synthetic_rate(self) -> float:
-        """Share of the synthetic rows that fail."""
+        """Share of the twins that fail."""
         return self.synthetic_failures / self.synthetic_rows
+
+    @property
+    def fidelity(self) -> float:
+        """Share of the real rows on which the explanation is faithful."""
+        return 1.0 - self.real_rate
+
+    @property
+    def fidelity_interval(self) -> Interval:
+        """The share of rows like these, exactly (Clopper and Pearson 1934), with confidence 0.95."""
+        return share_interval(self.real_rows - self.real_failures, self.real_rows)
+
+
+def share_interval(count: int, of: int) -> Interval:
+    """The exact interval of a share of which so many were seen, with confidence 0.95."""
+    level = (1.0 - CONFIDENCE) / 2
+    return exact_lower_bound(of, of - count, level), 1.0 - exact_lower_bound(of, count, level)
 
 
 def check_data(
     problem: Problem,
     region: GuaranteeRegion,
-    data: AnyArray,
+    known: RealRows,
     error: float,
     rng: np.random.Generator,
     batch_rows: int = BATCH_ROWS,
 ) -> DataCheck | None:
-    """Compare real rows with synthetic ones; None if there are no real rows to compare.
+    """Ask about real rows and their twins; None if there are no real rows to ask about.
 
-    Looked at are the rows in the region and, if nothing is wrong with those or they are few, the rows nearest
-    to the instance: a region may leave out all rows that a model treats differently.
+    Those in the region are asked about; where nothing was certified, the nearest to the instance.
 
     Parameters
     ----------
     problem : Problem
     region : GuaranteeRegion
         Certified or not.
-    data : (n, D) array
-        Real rows, in raw values; those with a missing value, or outside the domain, are passed over.
+    known : RealRows
     error : float
-        The probability of calling a model off-manifold that fails real rows at most `MARGIN` more often.
+        The probability of calling a model off-manifold that fails real rows at most `MARGIN` more often than
+        their twins.
     rng : Generator
     batch_rows : int
         The most rows that the model is asked at once.
     """
-    domain = region.search_domain
-    coordinates = domain.encode(data)
-    coordinates = coordinates[domain.contains(coordinates)]
-    if len(coordinates) == 0:
+    domain, rows = known.domain, known.coordinates
+    bounds = (domain.lower, domain.upper)
+    if region:
+        rows, bounds = rows[known.inside(region)], region.search_bounds
+        if len(rows) > MOST_ROWS:
+            rows = rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
+    else:
+        rows = rows[:NEAREST_ROWS]
+    if len(rows) == 0:
         return None
-    home = domain.encode(region.instance[np.newaxis])[0]
-    coordinates = coordinates[np.argsort(distance(coordinates, home, domain), kind="stable")]
-    inside = coordinates[region.contains(domain.decode(coordinates))] if region else coordinates[:0]
-    looks = [(False, coordinates[:NEAREST_ROWS], (domain.lower, domain.upper))]
-    if len(inside) >= FEWEST_ROWS:
-        spread = np.linspace(0, len(inside) - 1, min(len(inside), MOST_ROWS)).astype(np.int64)
-        looks.insert(0, (True, inside[spread], region.search_bounds))
-    oracle = Oracle(problem.faithful, domain, batch_rows=batch_rows)
-    first: DataCheck | None = None
-    for within, real, bounds in looks:
-        synthetic = _synthetic(real, coordinates.std(axis=0), domain, bounds, rng)
-        check = _compared(oracle, domain, real, synthetic, error / len(looks), inside=within)
-        if check.off_manifold:
-            return check
-        first = first or check
-    assert first is not None
-    return replace(first, evaluations=oracle.evaluations)
-
-
-def _compared(
-    oracle: Oracle, domain: Domain, real: FloatArray, synthetic: FloatArray, error: float, *, inside: bool
-) -> DataCheck:
-    """Ask the model about real and synthetic rows, and compare how often they fail."""
-    fails, synthetic_fails = ~oracle.evaluate(real), ~oracle.evaluate(synthetic)
-    lower = _lower(fails, error / 2)
-    upper = 1.0 - _lower(~synthetic_fails, error / 2)
-    shown = domain.decode(real[fails][:SHOWN_ROWS])
+    oracle = Oracle(judging(problem), domain, batch_rows=batch_rows)
+    judged = oracle.judge(rows)
+    fails = ~judged.faithful
+    some = np.sort(rng.permutation(len(rows))[:TWINNED_ROWS])
+    twins = make_twins(rows[some], known.coordinates.std(axis=0), domain, bounds, rng)
+    twins_fail = ~oracle.evaluate(twins)
+    excess = fails[some] - twins_fail.reshape(TWINS, -1).mean(axis=0)
+    low, _ = mean_interval((excess[:, np.newaxis] + 1.0) / 2.0, 2.0 * error)
+    lower = float(2.0 * low[0] - 1.0)
+    shown = domain.decode(rows[fails][:SHOWN_ROWS])
     return DataCheck(
-        off_manifold=bool(lower > upper + MARGIN),
-        inside=inside,
-        real_rows=len(real),
+        off_manifold=lower > MARGIN,
+        inside=bool(region),
+        real_rows=len(rows),
         real_failures=int(fails.sum()),
-        synthetic_rows=synthetic_fails.size,
-        synthetic_failures=int(synthetic_fails.sum()),
+        synthetic_rows=twins_fail.size,
+        synthetic_failures=int(twins_fail.sum()),
         rows=tuple(tuple(plain(value) for value in row) for row in shown.tolist()),
         evaluations=oracle.evaluations,
-        real_lower_bound=lower,
+        excess_lower_bound=lower,
+        **_companion(rows, judged.answers[0]),
     )
+
+
+def _companion(rows: FloatArray, answers: FloatArray) -> dict[str, Any]:
+    """The feature that answers go with, by the variance between its values, or fifths, and their mean."""
+    answers = answers.reshape(len(rows), -1)
+    total = answers.var(axis=0).sum()
+    if len(rows) < FEWEST_TOGETHER or total <= 0:
+        return {}
+    shares = [_between(column, answers) / total for column in rows.T]
+    best = int(np.argmax(shares))
+    return {"goes_with": best, "explained_by_it": float(shares[best])}
+
+
+def _between(column: FloatArray, answers: FloatArray) -> float:
+    """The variance of the means of groups of rows, less what chance would give."""
+    values, group = np.unique(column, return_inverse=True)
+    if values.size > FEW_VALUES:
+        group = np.searchsorted(np.quantile(column, [0.2, 0.4, 0.6, 0.8]), column)
+    counts = np.bincount(group)
+    known = counts > 0
+    means = np.column_stack([np.bincount(group, weights=some)[known] / counts[known] for some in answers.T])
+    apart_by = (counts[known, np.newaxis] * (means - answers.mean(axis=0)) ** 2).sum() / len(column)
+    return float(apart_by - answers.var(axis=0).sum() * (known.sum() - 1) / (len(column) - 1))
 
 
 def distance(rows: FloatArray, home: FloatArray, domain: Domain) -> FloatArray:
     """In shares of the domain, summed over the features; of categories it counts whether they differ."""
-    apart = [axis.distance(rows[:, i], home[i]) for i, axis in enumerate(domain.axes)]
-    return np.asarray(np.column_stack(apart).sum(axis=1))
+    lengths = [axis.distance(rows[:, i], home[i]) for i, axis in enumerate(domain.axes)]
+    return np.asarray(np.column_stack(lengths).sum(axis=1))
 
 
-def _synthetic(
+def apart(rows: FloatArray, others: FloatArray, domain: Domain) -> FloatArray:
+    """How far rows are from others, feature by feature, of shape (rows, others, D).
+
+    In mean deviations of the others from their median; of categories it is whether they differ.
+    """
+    differ = rows[:, np.newaxis, :] - others[np.newaxis, :, :]
+    spread = np.abs(others - np.median(others, axis=0)).mean(axis=0)
+    ordered = np.array([axis.ordered for axis in domain.axes])
+    scaled = np.abs(differ) / np.where(spread > 0, spread, 1.0)
+    return np.asarray(np.where(ordered, scaled, differ != 0))
+
+
+def make_twins(
     real: FloatArray,
     spread: FloatArray,
     domain: Domain,
     bounds: tuple[FloatArray, FloatArray],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Real rows, each feature moved on its own, within bounds; half of the cells come from other rows."""
+    """Twins of real rows, the first of every row, then the second: all features moved, within bounds.
+
+    Half of the cells of categories and whole numbers come from other rows.
+    """
     lower, upper = bounds
     count, dims = real.shape
-    base = np.resize(np.arange(count), SYNTHETIC_ROWS)
-    rows = real[base] + NOISE * spread * rng.standard_normal((SYNTHETIC_ROWS, dims))
+    base = np.tile(np.arange(count), TWINS)
+    rows = real[base] + NOISE * spread * rng.standard_normal((base.size, dims))
     width = np.where(domain.unit > 0, 1.0, upper - lower)
     width = np.where(width > 0, width, 1.0)
     along = np.mod(rows - lower, 2 * width)  # there and back: turned at the edges, not piled up there
     rows = lower + np.minimum(along, 2 * width - along)
-    others = real[rng.integers(0, count, (SYNTHETIC_ROWS, dims)), np.arange(dims)]
-    cells = np.where(rng.random((SYNTHETIC_ROWS, dims)) < 0.5, real[base], others)
+    others = real[rng.integers(0, count, (base.size, dims)), np.arange(dims)]
+    cells = np.where(rng.random((base.size, dims)) < 0.5, real[base], others)
     return np.where(domain.unit > 0, cells, np.clip(rows, lower, upper))
-
-
-def _lower(happened: BoolArray, level: float) -> float:
-    """A lower bound on the probability of what happened so often."""
-    return exact_lower_bound(happened.size, int(np.sum(~happened)), level)

@@ -8,15 +8,18 @@ from typing import Any, Literal, get_args
 
 from lime_guarantee.auditing.evidence import Finding
 from lime_guarantee.auditing.real_rows import DataCheck
+from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.region.codec import from_plain, to_plain
 from lime_guarantee.region.region import GuaranteeRegion
 
-Verdict = Literal["trusted", "narrow", "uncertified", "unfaithful", "dishonest", "off-manifold", "error"]
+Verdict = Literal[
+    "trusted", "flat", "narrow", "uncertified", "unfaithful", "dishonest", "off-manifold", "error"
+]
 """From the best to the worst."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-FLAGGED: tuple[Verdict, ...] = VERDICTS[1:]
-"""What `AuditReport.flagged` lists: all that is not trusted."""
+FLAGGED: tuple[Verdict, ...] = VERDICTS[2:]
+"""What `AuditReport.flagged` lists: all that is neither trusted nor merely flat, which is a remark."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,16 @@ class AuditRecord:
     findings : tuple of Finding
         One for every feature that the explanation calls irrelevant.
     data_check : DataCheck or None
-        None where no data was given.
+        What real rows say; None where none are known, or none lies in the region.
     coverage : float or None
-        Share of the data inside the region.
+        Share of the real rows inside the region.
     evaluations : int
         Rows asked of the model, for the region and for the evidence.
+    coverage_interval : pair of float or None
+        The share of rows like these, with confidence 0.95.
+    reliance : Reliance or None
+        What the model relies on near the instance, beside what the explanation claims; None for words and
+        superpixels.
     """
 
     index: int
@@ -51,6 +59,19 @@ class AuditRecord:
     data_check: DataCheck | None = None
     coverage: float | None = None
     evaluations: int = 0
+    coverage_interval: tuple[float, float] | None = None
+    reliance: Reliance | None = None
+
+    @property
+    def honesty(self) -> float | None:
+        """From 0 to 1: see `Reliance.honesty`; None where it was not measured."""
+        return None if self.reliance is None else self.reliance.honesty
+
+    @property
+    def fidelity(self) -> float | None:
+        """Share of the real rows in the region on which the explanation is faithful; None without any."""
+        check = self.data_check
+        return check.fidelity if check is not None and check.inside else None
 
     @property
     def severity(self) -> int:

@@ -113,7 +113,7 @@ class AuditReport:
 
     @property
     def flagged(self) -> Sequence[AuditRecord]:
-        """The records that are not trusted, the worst first."""
+        """The records that are flagged, the worst first: all that are neither trusted nor flat."""
         return self.worst(FLAGGED)
 
     @property
@@ -145,10 +145,32 @@ class AuditReport:
             lines.append(f"... and {flagged - len(shown)} more (see flagged).")
         return "\n".join(lines)
 
-    def raise_if(self, *verdicts: str) -> None:
-        """Raise `FlaggedExplanations` if any explanation has one of these verdicts (or is flagged)."""
+    def raise_if(
+        self,
+        *verdicts: str,
+        honesty_below: float | None = None,
+        fidelity_below: float | None = None,
+        coverage_below: float | None = None,
+    ) -> None:
+        """Raise `FlaggedExplanations` if an explanation has one of these verdicts, or too low a figure.
+
+        Parameters
+        ----------
+        *verdicts : str
+            If neither these nor figures are given: all that are flagged. "flat" counts only if it is named.
+        honesty_below, fidelity_below, coverage_below : float, optional
+            The least honesty, share of faithful real rows in the region, and share of real rows in it.
+        """
         check_verdicts("verdicts", verdicts)
-        bad = self.worst(verdicts or FLAGGED)
+        limits = {"honesty": honesty_below, "fidelity": fidelity_below, "coverage": coverage_below}
+        limits = {name: limit for name, limit in limits.items() if limit is not None}
+        bad = self.worst(verdicts or (() if limits else FLAGGED))
+        if limits:
+            known = {record.index for record in bad}
+            low = (
+                record for record in self.records if any(_is_below(record, *one) for one in limits.items())
+            )
+            bad = (*bad, *(record for record in low if record.index not in known))
         if bad:
             shown = "; ".join(f"#{record.index} {record.verdict}: {record.reason}" for record in bad[:3])
             raise FlaggedExplanations(f"{len(bad)} of {len(self)} explanations are flagged. {shown}", bad)
@@ -316,3 +338,9 @@ class AuditReport:
         from lime_guarantee.views.html.notebook import report_view
 
         return report_view(self)
+
+
+def _is_below(record: AuditRecord, figure: str, limit: float | None) -> bool:
+    """Whether a figure of the record is known, and too low."""
+    found = getattr(record, figure)
+    return found is not None and limit is not None and found < limit

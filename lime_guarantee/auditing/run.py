@@ -22,23 +22,26 @@ from lime_guarantee.auditing.fingerprint import (
     in_words,
     model_facts,
 )
-from lime_guarantee.auditing.judge import Rules
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.stored import scan
+from lime_guarantee.auditing.verdict import Rules
 from lime_guarantee.auditing.workers import Work, kind_name, work_done
 from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.agreement import AgreementName, check_tolerance
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
-from lime_guarantee.space.tables import as_table, is_frame, plain
+from lime_guarantee.space.tables import Table, as_table, is_frame, plain
 from lime_guarantee.support.checks import check_choice
 from lime_guarantee.support.progress import counting
 from lime_guarantee.version import __version__
 
 MOST_HELD = 10_000
 """Of more explanations, a report with a checkpoint reads the records there when they are asked for."""
+
+MOST_AUDITED = 2_000
+"""Of more rows that are audited, about so many are taken as real rows."""
 
 
 @shows_settings
@@ -54,6 +57,8 @@ def audit(
     claim_share: float = Rules.claim_share,
     min_reach: float = Rules.min_reach,
     min_coverage: float = Rules.min_coverage,
+    min_fidelity: float = Rules.min_fidelity,
+    min_honesty: float = Rules.min_honesty,
     error: float = Rules.error,
     agreement: str = "auto",
     tolerance: float | None = None,
@@ -85,7 +90,8 @@ def audit(
     training_data : array or DataFrame, optional
         Gives features their range; and, unless `data` is given, the real rows to compare with.
     data : array or DataFrame, optional
-        Real rows, for the coverage and for the check that real rows are treated as synthetic ones are.
+        Real rows: how many the region holds, whether the explanation is faithful on them, and what the model
+        relies on there. The rows of `X` are real rows, too.
     explain_kwargs : dict, optional
         Passed to the explainer with every row.
     claim_share : float
@@ -93,7 +99,13 @@ def audit(
     min_reach : float
         A claimed-irrelevant feature that reaches less far is looked at closely.
     min_coverage : float
-        A region that covers less of the data is narrow.
+        A region that holds less of the real rows is narrow.
+    min_fidelity : float
+        A region in which the explanation is faithful on less of the real rows is narrow.
+    min_honesty : float
+        An explanation is dishonest if a feature's share of what the model relies on exceeds its share of the
+        weight by more than 1 - min_honesty, beyond doubt; it can be trusted only if it is shown that none
+        does.
     error : float
         The probability that an explanation is called dishonest that is not, or off-manifold though its model
         fails real rows hardly more often than the same rows moved a little.
@@ -116,8 +128,7 @@ def audit(
     settings : Settings, optional
         What is asked of every region.
     **options
-        Single settings, by name (see `Settings`; the measure of an audit is "uniform" unless another is
-        named); and options of the adapter, such as ``surrogate=`` for
+        Single settings, by name (see `Settings`); and options of the adapter, such as ``surrogate=`` for
         shap.
 
     Returns
@@ -129,9 +140,9 @@ def audit(
     >>> import numpy as np
     >>> from lime_guarantee import Domain, Problem, SameValue
     >>> def model(X):
-    ...     return X[:, 0] + (X[:, 1] > 0.5)
+    ...     return X[:, 0] + 5 * X[:, 1]
     >>> domain = Domain.from_bounds([0, 0], [1, 1], names=["a", "b"])
-    >>> problem = Problem(model, lambda X: X[:, 0], SameValue(0.1), np.array([0.5, 0.2]), domain)
+    >>> problem = Problem(model, lambda X: X[:, 0], SameValue(0.1), np.array([0.5, 0.0]), domain)
     >>> report = audit([problem])
     >>> report[0].verdict
     'dishonest'
@@ -140,9 +151,7 @@ def audit(
     mine = {name: value for name, value in options.items() if name in SETTINGS}
     theirs = {name: value for name, value in options.items() if name not in SETTINGS}
     asked = settings_from(settings, {**mine, "random_state": random_state})
-    if asked.measure == "auto":  # the evidence against an explanation is sought all over its domain
-        asked = asked.but(measure="uniform")
-    rules = Rules(claim_share, min_reach, min_coverage, error)
+    rules = Rules(claim_share, min_reach, min_coverage, error, min_fidelity, min_honesty)
     _check_values(asked, agreement, tolerance, n_jobs)
     given = {
         "predict_fn": predict_fn,
@@ -172,6 +181,7 @@ def audit(
         known=known,
         rules=rules,
         data=None if real is None else as_table(real),
+        audited=_some_rows(X),
         settings=asked,
         known_objects=[] if explanations is None else _held_by_several(explanations),
     )
@@ -249,6 +259,14 @@ class _FrameRows:
 
     def __getitem__(self, place: int) -> Any:
         return self.frame.iloc[place]
+
+
+def _some_rows(X: Any) -> Table | None:
+    """The rows to explain, as real rows, where they are rows of features; of very many, some."""
+    if X is None or not (is_frame(X) or np.ndim(X) == 2) or len(X) == 0:
+        return None
+    step = -(-len(X) // MOST_AUDITED)
+    return as_table(X.iloc[::step] if is_frame(X) else np.asarray(X)[::step])
 
 
 def _check_values(settings: Settings, agreement: str, tolerance: float | None, n_jobs: int | None) -> None:

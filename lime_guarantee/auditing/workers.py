@@ -20,10 +20,11 @@ from lime_guarantee.adapters.base import Adapter
 from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.api import problem_of
-from lime_guarantee.auditing.judge import Rules, judge
+from lime_guarantee.auditing.judge import judge
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reexplain import explain_row
 from lime_guarantee.auditing.sharing import packed, received, sharing, unpacked
+from lime_guarantee.auditing.verdict import Rules
 from lime_guarantee.errors import GuaranteeError, GuaranteeWarning, InvalidInputError, WorkersError
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import Settings
@@ -59,6 +60,8 @@ class Work:
     settings : Settings
     known_objects : list
         What several explanations hold: it is sent with this, and not with each of them.
+    audited : Table or None
+        The rows to explain: they are real, too.
     """
 
     explainer: Any
@@ -69,6 +72,7 @@ class Work:
     data: Table | None
     settings: Settings
     known_objects: list[Any] = field(default_factory=list)
+    audited: Table | None = None
 
     def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
         """Audit one explanation; a failure is its result, and ends nothing else."""
@@ -79,7 +83,9 @@ class Work:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
                 problem = self._problem(row, int(explain_seed.generate_state(1)[0]))
-                return judge(problem, index, self.rules, self.data, settings, evidence_rng, data_rng)
+                return judge(
+                    problem, index, self.rules, self.data, settings, evidence_rng, data_rng, self.audited
+                )
         except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
             said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
             return AuditRecord(index, "error", said)

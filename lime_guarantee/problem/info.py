@@ -47,6 +47,9 @@ class ExplanationInfo:
         The adapter's own options, where they were given: what the explanation was read as.
     scale : float
         What a tolerance is a tenth of by default: 1 for probabilities, else the range seen.
+    attributions : bool
+        Whether a weight tells what the feature's own value contributes, as a SHAP value does, and is 0 where
+        that value is average; else it tells what a change of the feature would do.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class ExplanationInfo:
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     scale: float = 1.0
+    attributions: bool = False
 
     @property
     def gap(self) -> float:

@@ -67,7 +67,7 @@ class Problem:
     def answers(self, X: AnyArray) -> tuple[FloatArray, FloatArray]:
         """What the model and the surrogate say, row by row: finite numbers, of one shape."""
         model = self.model_answers(X)
-        surrogate = _checked("the surrogate", self.surrogate(X), len(X))
+        surrogate = self.surrogate_answers(X)
         if model.shape != surrogate.shape:
             raise ModelError(
                 f"the model answers with shape {model.shape}, the surrogate with {surrogate.shape}; they "
@@ -76,8 +76,12 @@ class Problem:
         return model, surrogate
 
     def model_answers(self, X: AnyArray) -> FloatArray:
-        """What the model says, row by row: finite numbers, or rows of them."""
+        """What the model says, row by row: finite numbers, one or a score for every class."""
         return _checked("the model", self.model(X), len(X))
+
+    def surrogate_answers(self, X: AnyArray) -> FloatArray:
+        """What the surrogate says, row by row."""
+        return _checked("the surrogate", self.surrogate(X), len(X))
 
     def rows_within(self, max_evaluations: int | None) -> int | None:
         """How many rows of the problem a limit on the model's rows still allows; None without a limit."""

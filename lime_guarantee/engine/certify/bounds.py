@@ -176,6 +176,41 @@ def anytime_interval(draws: int, counts: Any, level: float) -> tuple[FloatArray,
     return _edge(np.zeros(counts.shape), seen, rejected), _edge(np.ones(counts.shape), seen, rejected)
 
 
+def mean_interval(values: Any, level: float) -> tuple[FloatArray, FloatArray]:
+    """Intervals for the means of numbers from 0 to 1, of which independent draws were seen.
+
+    Each column of `values` holds the draws of one number. A gambler who puts the share c of what he has on
+    "the mean is above m", draw by draw, multiplies it by 1 - c + c x / m. If the mean is at most m, this is a
+    supermartingale, and so is its average over several c: it passes 2 / level with probability level / 2 at
+    most. (Waudby-Smith and Ramdas 2023, betting; Markov's inequality.) The more m, the less he wins, so the m
+    at which he wins that much lie below a bound. The upper bound is that of 1 - x.
+
+    Examples
+    --------
+    >>> low, high = mean_interval(np.repeat([[0.0], [1.0]], [2, 58], axis=0), 0.05)
+    >>> low.round(3), high.round(3)
+    (array([0.839]), array([0.999]))
+    """
+    draws = np.asarray(values, dtype=np.float64)
+    return _mean_lower(draws, level / 2), 1.0 - _mean_lower(1.0 - draws, level / 2)
+
+
+def _mean_lower(draws: FloatArray, level: float) -> FloatArray:
+    """The lower bounds of `mean_interval`, each at this level."""
+
+    def rejected(mean: FloatArray) -> BoolArray:
+        ratio = draws[:, :, np.newaxis] / np.maximum(mean, 1e-300)[:, np.newaxis]
+        won = np.log1p(BETS * (ratio - 1.0)).sum(axis=0)
+        return np.asarray(special.logsumexp(won, axis=1) - np.log(BETS.size) >= -np.log(level) + ROUNDING)
+
+    means = np.asarray(draws.mean(axis=0))
+    return _edge(np.zeros(means.size), means, rejected)
+
+
+BETS = np.array([0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
+"""Shares of what he has that a gambler puts on a mean."""
+
+
 def _edge(outer: FloatArray, inner: FloatArray, rejected: Callable[[FloatArray], BoolArray]) -> FloatArray:
     """Where rejection ends on the way from each outer number to its inner one, a little on the outer side."""
     inner = np.where(rejected(outer), inner, outer)

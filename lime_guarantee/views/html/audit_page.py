@@ -6,7 +6,14 @@ import html
 from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
-from lime_guarantee.region.report import answer, evidence, in_presence, lower_text, share_text
+from lime_guarantee.region.report import (
+    answer,
+    evidence,
+    in_presence,
+    lower_text,
+    share_text,
+    upper_text,
+)
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 from lime_guarantee.views.html.page import make_page
 
@@ -14,6 +21,7 @@ if TYPE_CHECKING:
     from lime_guarantee.auditing.evidence import Finding
     from lime_guarantee.auditing.real_rows import DataCheck
     from lime_guarantee.auditing.record import AuditRecord
+    from lime_guarantee.auditing.reliance import Reliance
     from lime_guarantee.auditing.report import AuditReport
     from lime_guarantee.region.region import GuaranteeRegion
 
@@ -54,7 +62,7 @@ def _record(record: AuditRecord, names: dict[tuple[str, ...], int]) -> dict[str,
         presence=in_presence(region),
         rows=[_row(row) for row in rows],
         findings=[_finding(finding, region) for finding in record.findings if finding.draws],
-        check=None if record.data_check is None else _check(record.data_check, region),
+        check=_on_real_rows(record, region),
     )
     if region:
         shortest = int(region.reach.argmin())
@@ -80,7 +88,7 @@ def _row(row: FeatureRow) -> list[Any]:
 def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     """A feature that the explanation leaves out and the region is short along, in words."""
     failed = f"{finding.failures:,} of {finding.draws:,} points drawn were not faithful"
-    if finding.dishonest:
+    if finding.incomplete:
         failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there"
     axis = region.domain.axes[region.names.index(finding.feature)]
     lines = [f"Beyond the region along it, {failed}."]
@@ -96,19 +104,43 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
         lines.append(f"Moved alone, it breaks the explanation {' and '.join(breaks)}.")
     return {
         "feature": finding.feature,
-        "dishonest": finding.dishonest,
+        "incomplete": finding.incomplete,
         "lines": lines,
         "rows": _shown_rows(finding.counterexamples, region),
     }
 
 
+def _on_real_rows(record: AuditRecord, region: GuaranteeRegion) -> dict[str, Any] | None:
+    """What real rows say, and what the model relies on there, in words; None if nothing is known."""
+    check, reliance = record.data_check, record.reliance
+    if check is None and reliance is None:
+        return None
+    found = {"lines": [], "rows": []} if check is None else _check(check, region)
+    if reliance is not None:
+        found["lines"].append(_reliance(reliance, region))
+    return found
+
+
+def _reliance(reliance: Reliance, region: GuaranteeRegion) -> str:
+    """What the model relies on and the explanation claims least of, in words."""
+    worst = reliance.worst
+    (low, high), (least, most) = reliance.intervals[worst], reliance.honesty_interval
+    where = "real rows nearby" if reliance.real else "rows drawn nearby"
+    return (
+        f"Honesty {reliance.honesty:.2f} ({least:.2f} to {most:.2f}): on {where}, {region.names[worst]!r} "
+        f"makes up {share_text(reliance.shares[worst])} of what the model relies on "
+        f"({lower_text(100 * low, 2)} to {upper_text(100 * high, 2)} %), and the explanation claims "
+        f"{share_text(reliance.claimed[worst])}."
+    )
+
+
 def _check(check: DataCheck, region: GuaranteeRegion) -> dict[str, Any]:
-    """Real rows against synthetic ones, in words."""
+    """Real rows against their twins, in words."""
     where = "in the region" if check.inside else "nearest to the instance"
     line = (
         f"The explanation fails on {check.real_failures:,} of {check.real_rows:,} real rows {where} "
         f"({share_text(check.real_rate)}) and on {check.synthetic_failures:,} of {check.synthetic_rows:,} "
-        f"synthetic rows around them ({share_text(check.synthetic_rate)})."
+        f"of the same rows with every feature moved a little ({share_text(check.synthetic_rate)})."
     )
     return {"lines": [line], "rows": _shown_rows(check.rows, region)}
 

@@ -60,7 +60,7 @@ def report_view(report: AuditReport) -> str:
         for record in worst
     )
     more = len(report.flagged) - len(worst)
-    trusted = len(report) - len(report.flagged)
+    trusted = report.counts["trusted"]
     return (
         f'<div style="line-height: 1.45"><div style="font-weight: bold">{trusted:,} of {len(report):,} '
         f"explanations are trusted.</div>{_rows(counts)}{_rows(listed, _head('', 'verdict', 'reason'))}"

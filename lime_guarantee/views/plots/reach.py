@@ -33,10 +33,10 @@ class ReachDisplay:
     ----------
     reach : array of shape (features, explanations)
         Certified width over the domain's; NaN where nothing is certified or the feature does not exist.
-    dishonest : array of bool of the same shape
+    incomplete : array of bool of the same shape
         Where the explanation calls the feature irrelevant, and was shown to be wrong.
     features : tuple of str
-        From top to bottom: those with most dishonest explanations first, then the shortest.
+        From top to bottom: those with most incomplete explanations first, then the shortest.
     indices : tuple of int
         The explanations' places in the report, from left to right.
     verdicts : tuple of str
@@ -46,7 +46,7 @@ class ReachDisplay:
     """
 
     reach: FloatArray
-    dishonest: BoolArray
+    incomplete: BoolArray
     features: tuple[str, ...]
     indices: tuple[int, ...]
     verdicts: tuple[str, ...]
@@ -74,19 +74,19 @@ class ReachDisplay:
             raise InvalidInputError("plot_reach: no explanation of this report has a region to show.")
         names = list(dict.fromkeys(name for record in records for name in _names(record)))
         reach = np.full((len(names), len(records)), np.nan)
-        dishonest = np.zeros(reach.shape, dtype=np.bool_)
+        incomplete = np.zeros(reach.shape, dtype=np.bool_)
         rows = {name: row for row, name in enumerate(names)}
         for column, record in enumerate(records):
             if record.region:
                 reach[[rows[name] for name in record.region.names], column] = record.region.reach
             for finding in record.findings:
-                dishonest[rows[finding.feature], column] = finding.dishonest
+                incomplete[rows[finding.feature], column] = finding.incomplete
         known = ~np.isnan(reach)
         mean = np.where(known, reach, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-        order = np.lexsort((mean + ~known.any(axis=1), -dishonest.sum(axis=1)))[:max_features]
+        order = np.lexsort((mean + ~known.any(axis=1), -incomplete.sum(axis=1)))[:max_features]
         return cls(
             reach[order],
-            dishonest[order],
+            incomplete[order],
             tuple(names[row] for row in order),
             tuple(record.index for record in records),
             tuple(record.verdict for record in records),
@@ -109,7 +109,7 @@ class ReachDisplay:
         ax.set(xlim=(0, wide), ylim=(high, 0))
         y, x = np.nonzero(np.isnan(self.reach))
         ax.plot(x + 0.5, y + 0.5, "_", color=drawing.TRACK, ms=4, zorder=2)
-        y, x = np.nonzero(self.dishonest)
+        y, x = np.nonzero(self.incomplete)
         mark = {
             "ms": float(np.clip(0.6 * room, 2.5, 8)),
             "color": drawing.FAILING,
@@ -130,7 +130,7 @@ class ReachDisplay:
     def _headline(self) -> str:
         features, explanations = self.of
         high, wide = self.reach.shape
-        line = f"{self.dishonest.sum()} dishonest claims (\N{MULTIPLICATION SIGN}); "
+        line = f"{self.incomplete.sum()} incomplete claims (\N{MULTIPLICATION SIGN}); "
         line += f"{high} of {features} features" if high < features else f"{features} features"
         return line + (f", the worst {wide} of {explanations:,} explanations" if wide < explanations else "")
 

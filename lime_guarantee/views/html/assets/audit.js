@@ -86,13 +86,13 @@ function makeDetail(record) {
   place.append(...record.evidence.map((line) => make("p", { class: "muted" }, line)));
   if (record.findings.length > 0) place.append(make("h2", {}, "Features that it leaves out"));
   for (const finding of record.findings) {
-    const judged = finding.dishonest ? "the model relies on it" : "no objection";
-    place.append(make("h3", { class: finding.dishonest ? "bad" : "" }, `${finding.feature}: ${judged}`));
+    const judged = finding.incomplete ? "it matters beyond the region" : "no objection";
+    place.append(make("h3", { class: finding.incomplete ? "bad" : "" }, `${finding.feature}: ${judged}`));
     place.append(...finding.lines.map((line) => make("p", {}, line)));
     place.append(...makeExamples(record, "Counterexamples, by what differs from the instance:", finding.rows));
   }
   if (record.check !== null) {
-    place.append(make("h2", {}, "Real rows against synthetic ones"));
+    place.append(make("h2", {}, "Real rows"));
     place.append(...record.check.lines.map((line) => make("p", {}, line)));
     place.append(...makeExamples(record, "Real rows that fail, by what differs from the instance:", record.check.rows));
   }
