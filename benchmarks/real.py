@@ -55,7 +55,7 @@ class Row:
 
 
 def problem(fitted: Fitted, row: int, by: str) -> Problem:
-    """What the explanation of a held-out row poses; where it misses the model itself, its changes are asked."""
+    """What the explanation of a held-out row poses; if it misses the model itself, its changes are asked."""
     if by == "lime":
         explanation, given = explain(fitted, row), {}
     else:
