@@ -65,7 +65,9 @@ def world(name: str) -> World:
     """The data by name."""
     if name.startswith("adult"):
         return _adult(name.removeprefix("adult "))
-    return {"synthetic": _synthetic, "cancer": _cancer, "discrete": _discrete}[name]()
+    if name in ("cancer", "diabetes"):
+        return _with_columns(load_breast_cancer() if name == "cancer" else load_diabetes())
+    return {"synthetic": _synthetic, "discrete": _discrete}[name]()
 
 
 def _synthetic() -> World:
@@ -77,10 +79,9 @@ def _synthetic() -> World:
     return World(X, NAMES, 0, (1, 2), (0,))
 
 
-def _cancer() -> World:
-    """Breast cancer, with a sensitive column and two harmless ones."""
+def _with_columns(loaded: Any) -> World:
+    """Ten columns of some data, with a sensitive column and two harmless ones."""
     rng = np.random.default_rng(1)
-    loaded = load_breast_cancer()
     X = StandardScaler().fit_transform(loaded.data[:, :10])
     added = np.column_stack([rng.integers(0, 2, len(X)), rng.normal(size=(len(X), 2))])
     names = ["sensitive", "harmless", "harmless too", *loaded.feature_names[:10]]
@@ -246,14 +247,14 @@ class Cell:
     sensitive: int | None = None
 
 
-ATTACKED = ("synthetic", "cancer", "adult race", "adult sex", "discrete")
+ATTACKED = ("synthetic", "cancer", "adult race", "adult sex", "discrete", "diabetes")
 BACKGROUND = 10
 
 
-def attacked(kind: str, name: str, explainer: str, count: int) -> Cell:
+def attacked(kind: str, name: str, explainer: str, count: int, seed: int = 0) -> Cell:
     """The cell of an attack."""
     data, attack = world(name), ATTACKS[kind]
-    order = np.random.default_rng(0).permutation(len(data.X))
+    order = np.random.default_rng(seed).permutation(len(data.X))
     held_out, train = data.X[order[: len(order) // 4]], data.X[order[len(order) // 4 :]]
     model = Scaffold(attack, data, train, explainer)
     rows = held_out[model.looks_real(held_out)]  # on the others the model is harmless
@@ -334,10 +335,10 @@ def honest_model(name: str, regression: bool) -> Any:
     return make_pipeline(StandardScaler(), network(hidden_layer_sizes=(32,), max_iter=800, random_state=0))
 
 
-def honest(model_name: str, name: str, explainer: str, count: int) -> Cell | None:
+def honest(model_name: str, name: str, explainer: str, count: int, seed: int = 0) -> Cell | None:
     """The cell of an honest model; None where the explainer does not explain it."""
     X, y, names, cells = honest_data(name)
-    order = np.random.default_rng(0).permutation(len(X))
+    order = np.random.default_rng(seed).permutation(len(X))
     held_out, train = order[:count], order[max(count, len(X) // 4) :]
     regression = name == "diabetes"
     model = honest_model(model_name, regression).fit(X[train], y[train])
@@ -374,12 +375,12 @@ def cells(options: argparse.Namespace) -> Iterator[Cell]:
         for name in ATTACKED:
             for kind in ATTACKS:
                 if "attacks" in options.parts and _wanted((kind, name, explainer), options.only):
-                    yield attacked(kind, name, explainer, options.rows)
+                    yield attacked(kind, name, explainer, options.rows, options.seed)
     for explainer in ("lime", "tree"):
         for name in HONEST_DATA:
             for model in HONEST_MODELS:
                 if "honest" in options.parts and _wanted((model, name, explainer), options.only):
-                    cell = honest(model, name, explainer, options.rows)
+                    cell = honest(model, name, explainer, options.rows, options.seed)
                     if cell is not None:
                         yield cell
 
@@ -469,6 +470,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="+", choices=("attacks", "honest"), default=["attacks", "honest"])
     parser.add_argument("--only", nargs="+", default=[], help="cells whose name has all of these")
     parser.add_argument("--rows", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=0, help="which rows are held out")
     parser.add_argument("--effort", choices=("low", "normal", "high"), default="normal")
     parser.add_argument("--json", type=Path, help="also write every outcome here")
     options = parser.parse_args(arguments)

@@ -120,7 +120,8 @@ def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind):
     attacked = run(kind, rows, train, Scaffolded(train, perturbed(kind, train, rng)))
     honest = run(kind, rows, train, Biased())
     print(f"\n{world} {kind}: attacked {attacked.counts}, honest {honest.counts}")
-    assert len(attacked.flagged) >= 0.95 * ROWS, attacked.summary()
+    assert attacked.counts["trusted"] <= 0.05 * ROWS, attacked.summary()
+    assert len(attacked.flagged) >= 0.8 * ROWS, attacked.summary()  # the others are flat: a remark, no alarm
     assert len(honest.flagged) <= 0.05 * ROWS, honest.summary()
 
 
