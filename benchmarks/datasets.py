@@ -29,7 +29,7 @@ def run_cell(
     name: str, surrogate: str, search: str, options: argparse.Namespace
 ) -> tuple[list[Measurement], list[float]]:
     """Measure one search on one dataset and surrogate; also the share of the data every region covers."""
-    certifier = options.certifier or ("anytime" if search == "balanced" else "zero-failure")
+    certifier = options.certifier or ("anytime" if search == "boundary" else "zero-failure")
     rows, coverage = [], []
     X = fit(name, options.model, options.boston).X
     for index, problem in problems(name, options.model, surrogate, options.points, options.boston):

@@ -117,7 +117,7 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=list(DATASETS[1:]))
     parser.add_argument("--points", type=int, default=20)
-    parser.add_argument("--search", default="balanced")
+    parser.add_argument("--search", default="boundary")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--boston", type=Path, help="the CSV file of the boston data")
     parser.add_argument("--json", type=Path, help="also write every reach here")

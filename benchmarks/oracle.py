@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.measure import Measurement, measure
 from lime_guarantee import Divide, Domain, Greedy, Radial
 
-SEARCHES = ("balanced", "boundary", "divide", "radial", "greedy")
+SEARCHES = ("boundary", "divide", "radial", "greedy")
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--search", default="balanced", choices=SEARCHES)
+    parser.add_argument("--search", default="boundary", choices=SEARCHES)
     parser.add_argument(
         "--certifier", choices=("anytime", "zero-failure"), help="zero-failure for divide, else anytime"
     )

@@ -353,7 +353,7 @@ def main(arguments: list[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     families = [*CONTINUOUS, "mixed"]
-    parser.add_argument("--search", default="balanced", choices=("balanced", "boundary", "divide"))
+    parser.add_argument("--search", default="boundary", choices=("boundary", "divide"))
     parser.add_argument("--effort", choices=("low", "normal", "high"))
     parser.add_argument("--dims", type=int, nargs="+", default=[5, 8, 12, 20])
     parser.add_argument("--families", nargs="+", default=list(CONTINUOUS), choices=families)
