@@ -64,7 +64,7 @@ def text():
 def shap():
     """Categories, whole numbers, and effects on grids."""
     case = shap_cases.CASES["xgboost colours"]
-    given = {"tolerance": 0.3, "random_state": 0, "measure": "uniform", **case.options, **QUICK}
+    given = {"tolerance": 0.05, "random_state": 0, "measure": "uniform", **case.options, **QUICK}
     return case.explanation.guarantee_region(**given)
 
 

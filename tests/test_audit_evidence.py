@@ -297,8 +297,8 @@ class TestDataCheck:
 
     def test_a_region_whose_real_rows_fail_is_not_trusted(self):
         """Faithful on most of the volume, but the data lie in the rest of it, and so do the moved rows."""
-        data = np.random.default_rng(0).normal([0.0, 0.98], [0.3, 0.004], (400, 2)).clip(-1, 1)
-        case = problem(lambda X: X[:, 0] + np.where(X[:, 1] > 0.965, 1.0, 0.0), dims=2)
+        data = np.random.default_rng(0).normal([0.0, 0.995], [0.3, 0.001], (400, 2)).clip(-1, 1)
+        case = problem(lambda X: X[:, 0] + np.where(X[:, 1] > 0.99, 1.0, 0.0), dims=2)
         record = audit([case], data=data, **QUICK)[0]
         assert record.region
         assert record.data_check.real_rate > 0.9

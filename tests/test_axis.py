@@ -232,7 +232,8 @@ def test_a_new_kind_is_written_and_read(ordinal_region):
 
 def test_a_new_kind_is_told_in_words_and_in_a_table(ordinal_region):
     line = next(line for line in str(ordinal_region).splitlines() if line.startswith("size"))
-    assert re.split(r"\s\s+", line) == ["size", "medium", "[small, large]", "60 %"]
+    name, instance, *_, bounds, reach = re.split(r"\s\s+", line)
+    assert (name, instance, bounds, reach) == ("size", "medium", "[small, large]", "60 %")
     frame = ordinal_region.to_frame().set_index("feature")
     assert frame.loc["size", "kind"] == "ordinal"
     assert frame.loc["size", ["instance", "lower", "upper", "allowed"]].tolist() == ["medium", 1, 3, None]

@@ -62,8 +62,13 @@ def test_boundary_keeps_the_promise(name, certifier, runs):
 
 @pytest.fixture
 def hopes(monkeypatch):
-    """A search that hopes for boxes that fail twice as often as they may."""
-    monkeypatch.setattr(boundary, "AIMS", tuple(3.0 * aim for aim in boundary.AIMS))
+    """A search that proposes boxes with longer sides than it has found."""
+    nested = boundary._Run._nested
+
+    def longer(self, sizes):
+        return nested(self, [np.minimum(1.3 * extent, self.sides.edge) for extent in sizes])
+
+    monkeypatch.setattr(boundary._Run, "_nested", longer)
 
 
 @SOME_OR_MANY

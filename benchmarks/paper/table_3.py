@@ -95,7 +95,8 @@ def draw(rows: list[Cell], path: Path) -> None:
                 x, y = [row["evaluations"] for row in there], [row["size"] for row in there]
                 axes.plot(x, y, "o-", color=f"C{i}", mfc=face, ms=4, lw=0.7, label=label)
         for row in rows:
-            if row["dataset"] == f"oracle-{dims}" and row["method"] == "balanced":
+            certified = row["size"] is not None
+            if certified and row["dataset"] == f"oracle-{dims}" and row["method"] == "balanced":
                 axes.plot(row["evaluations"], row["size"], "*", color="C3", ms=12, label="balanced")
         for purity, style in ((1.0, ":"), (0.99, "--")):
             best = best_log10_volume(dims, purity)

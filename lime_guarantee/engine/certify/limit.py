@@ -17,9 +17,9 @@ def fewest_evaluations(purity: float, confidence: float, certifier: CertifierNam
     Examples
     --------
     >>> fewest_evaluations(0.99, 0.99)
-    710
+    712
     >>> fewest_evaluations(0.99, 0.99, "zero-failure")
-    540
+    542
     """
     level = attempt_level(1, confidence)
     if certifier == "zero-failure":

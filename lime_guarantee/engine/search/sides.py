@@ -77,10 +77,11 @@ class Sides:
         return np.asarray(extent[: self.dims] + extent[self.dims :] + self.home.width)
 
     def put(self, points: FloatArray, sides: IntArray, far: FloatArray) -> FloatArray:
-        """Points, each moved so far beyond the home along its side; in place."""
+        """Points, each moved so far beyond the home along its side, or to the instance; in place."""
         axes = sides % self.dims
         places = np.where(sides < self.dims, self.home.lower[axes] - far, self.home.upper[axes] + far)
-        points[np.arange(len(points)), axes] = places
+        # The end of the instance's own atom is the next one's beginning.
+        points[np.arange(len(points)), axes] = np.where(far > 0, places, self.task.instance[axes])
         return points
 
     def along(self, sides: IntArray, far: FloatArray, around: Box | None = None) -> BoolArray:
