@@ -44,6 +44,7 @@ def test_a_union_of_two_boxes_does_not_collapse_with_many_features():
     assert region.log10_share > shape.best - 0.5
 
 
+@pytest.mark.compiled
 def test_next_to_an_oblique_boundary_it_gives_up_only_what_it_must():
     """No ray goes far up, but a box may: the best one holds half of the domain."""
     region = find(lambda X: X.sum(axis=1) < 1e-3, np.zeros(5), cube_domain(5), measure="uniform")
@@ -112,6 +113,7 @@ def test_binary_features_that_do_no_harm_are_free():
     assert free[10:20].sum() >= 3
 
 
+@pytest.mark.compiled
 def test_nothing_but_the_instance_is_no_region():
     domain = Domain.from_bounds([0] * 5, [1] * 5, integer=range(5))
     region = find(lambda X: X.all(axis=1), np.ones(5), domain)
@@ -134,6 +136,7 @@ def test_with_few_evaluations_a_smaller_box_is_certified_in_time(limit):
         assert region.evaluations <= limit
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", [200, 201])
 def test_much_effort_goes_on_from_where_normal_effort_ends(seed):
     shape = problem("stripe", 6, seed)
@@ -161,6 +164,7 @@ def test_what_is_kept_for_a_certificate_is_not_asked():
     assert task.oracle.evaluations <= 100
 
 
+@pytest.mark.compiled
 def test_the_same_seed_gives_the_same_region():
     shape = problem("stripe", 8, 200)
     one, two = (find(shape.faithful, shape.instance, shape.domain) for _ in range(2))

@@ -5,6 +5,8 @@ import pytest
 
 from lime_guarantee import Boundary, Domain, find_region
 
+pytestmark = pytest.mark.compiled
+
 CUBE = Domain.from_bounds([-1] * 4, [1] * 4)
 
 
@@ -146,7 +148,6 @@ def l1_ball(X):
 TEN = Domain.from_bounds([-5] * 10, [5] * 10)
 
 
-@pytest.mark.compiled
 def test_more_effort_spends_more_and_finds_more():
     volumes, evaluations = [], []
     for effort in ("low", "normal", "high"):
@@ -157,7 +158,6 @@ def test_more_effort_spends_more_and_finds_more():
     assert volumes == sorted(volumes)
 
 
-@pytest.mark.compiled
 def test_it_beats_the_papers_search_with_a_tenth_of_its_evaluations():
     ours = [find(l1_ball, np.full(10, 0.1), TEN, random_state=seed) for seed in range(5)]
     theirs = [find(l1_ball, np.full(10, 0.1), TEN, random_state=s, search="divide") for s in range(5)]

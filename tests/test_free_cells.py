@@ -82,6 +82,7 @@ def test_a_rare_failure_costs_little():
     assert len(held(find(lambda flips: ~(flips[:, :7] == 1).all(axis=1), 50))) >= 47
 
 
+@pytest.mark.compiled
 def test_many_axes():
     faithful = additive(300, 3.0, 30_000)
     regions = [find(faithful, 300, random_state=seed) for seed in range(2)]
@@ -175,6 +176,7 @@ def test_flips_go_to_every_other_cell_within_reach():
 MIXED = Domain.from_bounds([-2] * 10 + [0] * 40, [2] * 10 + [1] * 40, integer=range(10, 50))
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(3))
 def test_among_continuous_axes_cells_that_do_not_matter_vary_and_fatal_ones_do_not(seed):
     def faithful(X):
@@ -186,6 +188,7 @@ def test_among_continuous_axes_cells_that_do_not_matter_vary_and_fatal_ones_do_n
     assert region.log10_volume > 13.5
 
 
+@pytest.mark.compiled
 def test_among_continuous_axes_cells_that_fail_together():
     def faithful(X):
         return (np.abs(X[:, :5]).sum(axis=1) < 2.5) & ((1 - X[:, 10:20]).sum(axis=1) <= 3)
