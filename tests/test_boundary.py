@@ -174,3 +174,25 @@ def test_the_same_seed_gives_the_same_region():
 def test_an_effort_it_does_not_know_is_refused():
     with pytest.raises(InvalidInputError, match="effort: one of"):
         Boundary("extreme")
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_where_all_axes_are_categories_the_failing_share_is_lowered_in_all_rounds(seed):
+    """With a single round these were 0.3 to 1.5 decades smaller."""
+    rng = np.random.default_rng(seed)
+    effects = rng.normal(size=(8, 6))
+    domain = Domain.from_bounds([0] * 8, [1] * 8, categories={i: list(range(6)) for i in range(8)})
+    instance = rng.integers(0, 6, 8)
+
+    def score(X):
+        return effects[np.arange(8), np.asarray(X, dtype=int)].sum(axis=-1)
+
+    region = find(lambda X: np.abs(score(X) - score(instance)) < 2.0, instance, domain, random_state=seed)
+    assert region.log10_share > -5.0
+
+
+def test_the_instance_alone_is_not_proposed_as_a_small_box():
+    domain = Domain.from_bounds([0] * 3, [1] * 3, categories={i: list(range(4)) for i in range(3)})
+    region = find(lambda X: (X.astype(int) == 2).sum(axis=1) >= 3, [2, 2, 2], domain)
+    assert region.status == "uncertified"

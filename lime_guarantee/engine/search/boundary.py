@@ -205,7 +205,10 @@ class _Run:
             if self._scarce:
                 yield from self._propose_small()
         accepted = yield from self._propose_nested()
-        if accepted is None or self.effort != "high":
+        if accepted is None:
+            yield from self._propose_small()  # better than nothing
+            return
+        if self.effort != "high":
             return
         try:
             self._lower(AGAIN_SHARE)
@@ -311,7 +314,7 @@ class _Run:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self.share(first)
         self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
-        for k in range(1, (1 if self.sides.all_coarse else SETTLING_ROUNDS) + 1):
+        for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
             draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
@@ -407,6 +410,7 @@ class _Run:
     def _propose_small(self) -> Proposals:
         """Where evaluations run out, have a small box certified first, the smallest if there is one try."""
         boxes = self.walls.faithful or [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
+        boxes = [box for box in boxes if not self.sides.home.holds(box)]
         if self._remaining < 2 * self._reserve(1.0):
             boxes = boxes[-1:]
         for box in boxes:
