@@ -70,6 +70,12 @@ class Evidence:
             self.draws[i] += int(inside.sum())
             self.failures[i] += int(np.sum(inside & ~faithful))
 
+    @property
+    def affordable(self) -> float:
+        """How many further draws the limit on evaluations allows."""
+        remaining = self.oracle.remaining
+        return np.inf if remaining is None else remaining - REASKED_ROWS
+
     def to_reask(self) -> Batch:
         """Points of all that were drawn that are to be asked again."""
         faithful = np.concatenate([good for _, good in self.batches])
@@ -118,8 +124,12 @@ def anytime_test(evidence: Evidence, purity: float, level: float) -> Verdict | N
         more = [
             _more(*counts, purity, level) for counts in zip(evidence.draws, evidence.failures, strict=True)
         ]
+        left = evidence.affordable
         hopeful = [
-            i for i in range(place, len(more)) if evidence.draws[i] + more[i] <= MOST_DRAWS_RATIO * first
+            i
+            for i in range(place, len(more))
+            if evidence.draws[i] + more[i] <= MOST_DRAWS_RATIO * first
+            and (more[i] <= left or i == len(more) - 1)
         ]
         if not hopeful:
             return None
@@ -132,10 +142,8 @@ def anytime_test(evidence: Evidence, purity: float, level: float) -> Verdict | N
         at_least = draws_to_accept(draws, failures, purity, level)
         if nested:  # by then, another one may be better
             count = at_least
-        remaining = evidence.oracle.remaining
-        if remaining is not None:  # fewer may do, if none of them fails
-            count = max(at_least, min(count, remaining - REASKED_ROWS))
-        evidence.draw(place, count)
+        # Where few are left, fewer may do, if none of them fails.
+        evidence.draw(place, max(at_least, min(count, int(left))) if left < count else count)
 
 
 TESTS: dict[str, Callable[[Evidence, float, float], Verdict | None]] = {

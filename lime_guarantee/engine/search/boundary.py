@@ -52,7 +52,7 @@ GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
 """The most rounds of growing; draws in each, times the square root of the number of features; and the least
 growth of the log volume in three rounds, times the number of features, for which it goes on."""
 
-SETTLING_ROUNDS, SETTLING_DRAWS = 8, 40
+SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
 features; more where few fail."""
 
@@ -74,7 +74,7 @@ START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
 """Common factors at which a box is tried to start from, draws at each, and which of them if all fail
 often."""
 
-AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (0.9, 0.68, 0.5, 0.35), 0.8, 30
+AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (1.0, 0.75, 0.56, 0.42), 0.8, 30
 """The failing shares of nested boxes, over the allowed one; a factor after every rejection; the most
 attempts."""
 
@@ -95,14 +95,14 @@ MARGINS, LEAST_LOSS = (0.0, 0.01, 0.03), 0.01
 """How much nested boxes between walls keep away from these, as shares of their extents; and the least log
 volume by which any nested box is smaller than the one before."""
 
-SCARCE, MODEST_AIM = 8.0, 0.5
-"""Where evaluations are left for fewer certificates than so many, a small box is certified first. Then, and
-with little effort, the aims are lower by this factor: smaller boxes take fewer draws, and are likelier to
-pass."""
+SCARCE, MODEST_AIM = 12.0, 0.5
+"""Where evaluations are left for fewer certificates than so many, the aims are lower; with little effort, by
+this factor: smaller boxes take fewer draws, and are likelier to pass."""
 
-FIRST_RESERVE, RESERVE, SMALL_SCALES = 1.2, 2.5, (0.3, 0.1, 0.03, 0.01)
-"""Where evaluations are limited, some are left for so many certificates while walls are looked for, and then;
-and the common factors by which the domain is drawn in when they run out at once."""
+RESERVE, SMALL_SCALES, SMALL_PLACES = 3.0, (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
+"""Where evaluations are limited, some are left for so many certificates, and small boxes are certified before
+larger ones are looked for; the common factors by which the domain is drawn in if evaluations run out before
+anything else is known; and which of the small boxes are proposed together, the largest first."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class _Run:
         self.task, self.effort = task, effort
         self.allowed = 1.0 - task.purity
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
-        self.sides = Sides(task, self._reserve(FIRST_RESERVE))
+        self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.walls = Walls(self.sides)
         self.slopes = Slopes(self.sides, self.walls.best)
         self.extent = self.walls.best
@@ -188,27 +188,32 @@ class _Run:
             if faithful.all() and (yield self.task.domain).accepted:
                 return
             self.walls.find()
-            self.sides.reserve = self._reserve(RESERVE)
-            if self.sides.home.holds(self.sides.box(self.walls.best)):
-                return
-            if self.walls.holds and (yield from self._between_walls()):
-                return
+        except OutOfBudget:
+            small = self._small_boxes()
+            if small:
+                yield _proposal(small)
+            return
+        if self.sides.home.holds(self.sides.box(self.walls.best)):
+            return
+        small = self._small_boxes() if self._limited else ()
+        if self.walls.holds and (yield from self._between_walls(small)):
+            return
+        if small and not self.walls.holds:
+            yield _proposal(small)
+        try:
             if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
                 self._choose_cells()
             self._grow(LEARNING_SHARE)
             self._lower(LEARNING_SHARE)
         except OutOfBudget:
-            yield from self._propose_small()
             if not self.slopes.failed.any():
                 return
-        else:
-            if self._scarce:
-                yield from self._propose_small()
         accepted = yield from self._propose_nested()
-        if accepted is None:
-            yield from self._propose_small()  # better than nothing
-            return
-        if self.effort != "high":
+        if accepted is None and not self._limited:
+            small = self._small_boxes()
+            if small:
+                yield _proposal(small)  # better than nothing
+        if accepted is None or self.effort != "high":
             return
         try:
             self._lower(AGAIN_SHARE)
@@ -220,13 +225,15 @@ class _Run:
         """A failing share above the allowed one."""
         return base + self.allowed * (1.0 - base)
 
-    def _between_walls(self) -> Generator[Proposal, Attempt, bool]:
-        """Propose the box between walls, and smaller ones that keep away from them."""
+    def _between_walls(self, small: tuple[Box, ...]) -> Generator[Proposal, Attempt, bool]:
+        """Propose the box between walls, smaller ones that keep away from them, and small ones with them."""
         extent = self.walls.best
         inner = extent < self.sides.edge
-        sizes = [np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS]
-        boxes = self._nested(sizes)
-        return bool(boxes) and (yield _proposal(boxes)).accepted
+        boxes = self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
+        if not boxes:
+            return False
+        attempt = yield _proposal(boxes + tuple(box for box in small if boxes[-1].holds(box)))
+        return isinstance(attempt.shape, Box) and attempt.shape.holds(boxes[-1])
 
     def _choose_cells(self) -> None:
         """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
@@ -261,6 +268,8 @@ class _Run:
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
         self.slopes = Slopes(sides, edge.copy())
+        for batch in self.walls.drawn:
+            self.slopes.note(*batch)
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
@@ -304,6 +313,9 @@ class _Run:
         volumes: list[float] = []
         for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
             self._round("growing", self.share(share), FIRST_TRUST, draws)
+            failures, count = self._counts()
+            if failures > 2 * self.share(share) * count:
+                continue  # it has grown too fast: its size tells nothing
             volumes.append(self.sides.box(self.extent).log_share)
             if len(volumes) > 4 and max(volumes[-3:]) < max(volumes[:-3]) + LEAST_GROWTH * self.sides.dims:
                 break
@@ -359,12 +371,11 @@ class _Run:
 
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
-        modest = self.effort == "low" or self._scarce
-        aims = np.array(AIMS) * self.allowed * (MODEST_AIM if modest else 1.0)
+        aims = np.array(AIMS) * self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
         restarted = False
         for k in range(MOST_ATTEMPTS):
-            sizes = self._sizes(aims)
+            sizes = self._sizes(self._modesty() * aims)
             boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
@@ -407,28 +418,29 @@ class _Run:
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
 
-    def _propose_small(self) -> Proposals:
-        """Where evaluations run out, have a small box certified first, the smallest if there is one try."""
-        boxes = self.walls.faithful or [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
-        boxes = [box for box in boxes if not self.sides.home.holds(box)]
-        if self._remaining < 2 * self._reserve(1.0):
-            boxes = boxes[-1:]
+    def _small_boxes(self) -> tuple[Box, ...]:
+        """Small boxes in which nothing has failed yet, and others that nobody has looked into; nested."""
+        boxes = [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
+        tried = self.walls.faithful
+        boxes = [box for box in boxes if not tried or box.log_share > tried[0].log_share] + tried
+        nested: list[Box] = []
         for box in boxes:
-            attempt = yield box
-            if attempt.accepted:
-                return
+            if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
+                nested.append(box)
+        return tuple(nested[i] for i in SMALL_PLACES if i < len(nested))
 
     @property
-    def _scarce(self) -> bool:
-        return self._remaining < SCARCE * self.certificate
+    def _limited(self) -> bool:
+        return self.task.oracle.remaining is not None
+
+    def _modesty(self) -> float:
+        """What aims are multiplied by where few evaluations are left."""
+        return float(min(1.0, self._remaining / (SCARCE * self.certificate)) ** 2)
 
     @property
     def _remaining(self) -> float:
         remaining = self.task.oracle.remaining
         return np.inf if remaining is None else remaining
-
-    def _reserve(self, certificates: float) -> int:
-        return int(certificates * self.certificate) + REASKED_ROWS
 
     def _nested(self, sizes: list[FloatArray]) -> tuple[Box, ...]:
         """The boxes of some extents that are more than the instance's home; each holds the next."""

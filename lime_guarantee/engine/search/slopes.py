@@ -38,8 +38,9 @@ KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
 """Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
 one."""
 
-RIDGE = 1.0
-"""The pull of every rise between two knots, and of the pulls, towards 0."""
+SLOPE, BEND, STEP = 6.0, 4.0, 1.0
+"""What a profile is expected to be: its slope, how that changes along the way, and steps between two knots, as
+standard deviations of log-odds. Most boundaries are smooth, so slopes are freer than steps."""
 
 NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
 """Steps in which the model is fitted anew, each solved in so many: it starts from the last fit."""
@@ -70,6 +71,20 @@ cross it. So many sides are tried inside of theirs."""
 
 Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Home widths, knots, heights and pulls, as the kernels take them."""
+
+
+def _expected() -> FloatArray:
+    """The factor that turns independent numbers of deviation 1 into the rises of a profile as expected."""
+    length = np.diff(KNOTS)
+    middle = KNOTS[:-1] + length / 2
+    slopes = SLOPE**2 + BEND**2 * np.minimum.outer(middle, middle)
+    covariance = np.eye(KNOTS.size)
+    covariance[1:, 1:] = np.outer(length, length) * slopes + STEP**2 * np.eye(length.size)
+    return np.linalg.cholesky(covariance)
+
+
+EXPECTED = _expected()
+"""Rises are this times the numbers that are fitted; these are drawn to 0, all alike."""
 
 
 class Slopes:
@@ -256,7 +271,8 @@ class Slopes:
         if np.abs(self.pull).max() < LEAST_PULL and failed.any():
             self.pull = FIRST_PULL * _main_direction(places, failed, self.sides.rng)
         likelihood = _Likelihood(np.ascontiguousarray(places), failed, self._may_rise)
-        weights = np.concatenate([[self.bias], self.rises.ravel(), self.pull])
+        free = np.linalg.solve(EXPECTED, self.rises.T).T
+        weights = np.concatenate([[self.bias], free.ravel(), self.pull])
         loss = likelihood.loss(weights)
         for _ in range(NEWTON_STEPS):
             way = likelihood.newton_step(weights)
@@ -283,20 +299,22 @@ class _Likelihood:
 
     def rises(self, weights: FloatArray) -> FloatArray:
         """The rises of all profiles."""
-        return np.asarray(weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape) * self.may_rise)
+        return np.asarray(
+            (weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape) @ EXPECTED.T) * self.may_rise
+        )
 
     def loss(self, weights: FloatArray) -> float:
         """The loss, which is to be small."""
         odds = self._odds(weights)[0]
         likelihood = np.sum(np.logaddexp(0.0, odds) - self.failed * odds)
-        return float(likelihood + RIDGE / 2 * np.sum(weights[1:] ** 2))
+        return float(likelihood + np.sum(weights[1:] ** 2) / 2)
 
     def newton_step(self, weights: FloatArray) -> FloatArray:
         """The step of Gauss and Newton to the least loss."""
         odds, pulled = self._odds(weights)
         chance = special.expit(odds)
         spread = np.maximum(chance * (1.0 - chance), 1e-3)
-        ridge = np.full(weights.size, RIDGE)
+        ridge = np.ones(weights.size)
         ridge[0] = 1e-6
 
         def curved(way: FloatArray) -> FloatArray:
@@ -318,7 +336,7 @@ class _Likelihood:
     def _slopes(self, weight: FloatArray, pulled: FloatArray) -> FloatArray:
         """How the weighted total of the log-odds changes with every weight."""
         by_height = profile_slopes(self.places, KNOTS, weight)
-        by_rise = np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise
+        by_rise = (np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise) @ EXPECTED
         return np.concatenate([[weight.sum()], by_rise.ravel(), (2.0 * pulled * weight) @ self.places])
 
 

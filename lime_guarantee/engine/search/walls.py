@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lime_guarantee.engine.batches import Batch
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
 from lime_guarantee.engine.search.sides import Sides
 from lime_guarantee.space.box import Box
@@ -79,6 +80,7 @@ class Walls:
         self.holds = False  # whether hardly anything fails in it
         self.context: Box = sides.home
         self.faithful: list[Box] = []  # boxes in which nothing failed, the largest first
+        self.drawn: list[Batch] = []  # in boxes that were tried
         self.cause_sides = np.empty((0, MOST_FEATURES), dtype=np.int64)
         self.cause_limits = np.empty((0, MOST_FEATURES))
 
@@ -86,14 +88,17 @@ class Walls:
         """Look for walls, until the largest box between them holds or there seem to be none."""
         self._sweep()
         self._choose_context()
-        if self.sides.dims <= MOST_FEATURES and self._settle():
+        if self.sides.dims <= MOST_FEATURES:
+            self.holds = self._settle()
+            if not self.holds:
+                self.best = self.reach.copy()
             return
         self.best = self.reach.copy()
         count, causes = TRY_DRAWS, FIRST_CAUSES
         for _ in range(ROUNDS):
             box = self.sides.box(self.best)
             self.sides.task.report("walls", box)
-            points, faithful = self.sides.draw(box, count)
+            points, faithful = self._draw(box, count)
             if np.mean(~faithful) <= 1.0 - self.sides.task.purity:
                 if count == HOLD_DRAWS:
                     self.holds = True
@@ -114,16 +119,19 @@ class Walls:
             self.best = self.largest(self._fails)
             box = sides.box(self.best)
             sides.task.report("walls", box)
-            points, faithful = sides.draw(box, count)
+            points, faithful = self._draw(box, count)
             if not faithful.all():
                 self._add_causes(*self._own_causes(points[~faithful]))
             elif count < enough:
                 count = min(2 * count, enough)
             else:
-                self.holds = True
                 return True
-        self.cause_sides, self.cause_limits = self.cause_sides[:0], self.cause_limits[:0]
         return False
+
+    def _draw(self, box: Box, count: int) -> Batch:
+        batch = self.sides.draw(box, count)
+        self.drawn.append(batch)
+        return batch
 
     def _own_causes(self, failures: FloatArray) -> tuple[IntArray, FloatArray]:
         """Failures of few features, as causes: a box avoids one if any of its sides stops before it."""
