@@ -11,6 +11,7 @@ from lime_guarantee.engine.kernels.slopes import (
     log_odds,
     moments,
     odds_and_slopes,
+    on_profiles,
     profile_slopes,
     profile_sums,
 )
@@ -104,11 +105,12 @@ def test_the_sums_of_profiles_and_their_slopes_are_those_of_slow_twins():
     _, knots, heights, _ = a_model(0, dims=3)
     rng = np.random.default_rng(1)
     places = drawn_places(rng, np.full(6, 1.6), np.full(3, 0.2), 400)
+    on = on_profiles(places, knots)
     np.testing.assert_allclose(
-        profile_sums(places, knots, heights), profiles(places, knots, heights).sum(axis=1), atol=1e-12
+        profile_sums(*on, heights), profiles(places, knots, heights).sum(axis=1), atol=1e-12
     )
     weight = rng.normal(size=400)
-    slopes = profile_slopes(places, knots, weight)
+    slopes = profile_slopes(*on, weight, heights.shape)
     for side, knot in np.ndindex(heights.shape):
         higher = heights.copy()
         higher[side, knot] += 1.0

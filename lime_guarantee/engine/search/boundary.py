@@ -67,6 +67,10 @@ FIRST_TRUST, LAST_TRUST = 0.7, 0.15
 """How far sides move in a round while the box grows, and in the last round; between nested boxes, twice as
 far as that (in logarithms)."""
 
+MANY_FEATURES = 20
+"""With more features than so many, sides move less in a round, and more is drawn, by the square root of the
+ratio: what the model gets wrong about every side adds up."""
+
 TOO_MANY_FAIL = 0.7
 """A box that fails so often has grown too fast, and goes back half of the way."""
 
@@ -180,6 +184,8 @@ class _Run:
         self._before = self.extent
         self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
         self.root = float(np.sqrt(self.sides.dims))
+        self.many = max(1.0, self.sides.dims / MANY_FEATURES) ** 0.5
+        self.trust = FIRST_TRUST / self.many
 
     def propose(self) -> Proposals:
         """Propose boxes until one is accepted; with much effort, look for larger ones then."""
@@ -312,7 +318,7 @@ class _Run:
         self._draw(2 * draws)
         volumes: list[float] = []
         for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
-            self._round("growing", self.share(share), FIRST_TRUST, draws)
+            self._round("growing", self.share(share), self.trust, draws)
             failures, count = self._counts()
             if failures > 2 * self.share(share) * count:
                 continue  # it has grown too fast: its size tells nothing
@@ -330,7 +336,7 @@ class _Run:
             done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
             draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
-            trust = FIRST_TRUST * (LAST_TRUST / FIRST_TRUST) ** done
+            trust = self.trust * (LAST_TRUST / FIRST_TRUST) ** done
             self._round("settling", aim, trust, int(draws))
         self._draw(int(CALIBRATION / self.allowed))
         self.slopes.fit(self.extent, *self._counts())
@@ -369,6 +375,12 @@ class _Run:
             self.extent[side] = extent
             slopes.edge[side] = min(slopes.edge[side], extent)
 
+    def _peeled(self, rejected: Box) -> FloatArray:
+        """Extents of a rejected box, cut back until hardly any of the known failures are left in it."""
+        self.extent = self.sides.extent(rejected)
+        self._cut_back(0.0)
+        return self.extent
+
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         aims = np.array(AIMS) * self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
@@ -377,6 +389,9 @@ class _Run:
         for k in range(MOST_ATTEMPTS):
             sizes = self._sizes(self._modesty() * aims)
             boxes = self._nested(sizes)
+            if rejected and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
+                sizes = [self._peeled(rejected[-1])]
+                boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
             self.extent = sizes[0]
@@ -427,7 +442,8 @@ class _Run:
         for box in boxes:
             if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
                 nested.append(box)
-        return tuple(nested[i] for i in SMALL_PLACES if i < len(nested))
+        chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested))
+        return chosen if self._remaining > 2 * self.certificate else chosen[-1:]  # there is one try
 
     @property
     def _limited(self) -> bool:
@@ -458,7 +474,7 @@ class _Run:
         self.slopes.note(*self.last)
 
     def _draws(self, count: int) -> int:
-        return max(60, int(count * self.root))
+        return max(60, int(count * self.root * self.many))
 
     def _keep_inside(self) -> None:
         """Forget those of the last draws that the box no longer holds."""

@@ -94,9 +94,10 @@ class CoveragePolish:
                 path.append(self.box)
             else:
                 refused.add(move[0])
-        if not path or not self._holds():
+        path = self._holding(path)
+        if not path:
             return
-        self.task.report("settling", self.box)
+        self.task.report("settling", path[-1])
         chosen = np.unique(np.linspace(0, len(path) - 1, MOST_NESTED).round().astype(int))[::-1]
         yield tuple(path[k] for k in chosen)
 
@@ -152,13 +153,19 @@ class CoveragePolish:
         self.box, self.failing = move.box, failing
         return True
 
-    def _holds(self) -> bool:
-        """Whether the box seems pure on fresh draws: choosing moves by their draws flatters them."""
+    def _holding(self, path: list[Box]) -> list[Box]:
+        """The way as far as it seems pure on fresh draws: choosing moves by their draws flatters them."""
         count = int(CHECK_DRAWS / self.allowed)
-        if not self._affords(count):
-            return True
-        failed = np.sum(~self.task.oracle.evaluate(self.box.sample(self.task.rng, count)))
-        return bool(failed <= self.allowed * count)
+        if not path or not self._affords(count):
+            return path
+        points = path[-1].sample(self.task.rng, count)
+        faithful = self.task.oracle.evaluate(points)
+        while path:
+            inside = path[-1].contains(points)
+            if np.sum(~faithful & inside) <= self.allowed * inside.sum():
+                break
+            path = path[:-1]
+        return path
 
     def _affords(self, count: int) -> bool:
         remaining = self.task.oracle.remaining

@@ -28,6 +28,7 @@ from lime_guarantee.engine.kernels.slopes import (
     log_odds,
     moments,
     odds_and_slopes,
+    on_profiles,
     profile_slopes,
     profile_sums,
 )
@@ -38,9 +39,10 @@ KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
 """Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
 one."""
 
-SLOPE, BEND, STEP = 6.0, 4.0, 1.0
-"""What a profile is expected to be: its slope, how that changes along the way, and steps between two knots, as
-standard deviations of log-odds. Most boundaries are smooth, so slopes are freer than steps."""
+SLOPE, BEND, STEP = 17.0, 11.0, 3.0
+"""What profiles are expected to be: their slopes, how these change along the way, and steps between knots, as
+standard deviations of log-odds, over the square root of the number of features: so the sum of all profiles is
+of one size, however many there are. Most boundaries are smooth, so slopes are freer than steps."""
 
 NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
 """Steps in which the model is fitted anew, each solved in so many: it starts from the last fit."""
@@ -73,18 +75,19 @@ Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Home widths, knots, heights and pulls, as the kernels take them."""
 
 
-def _expected() -> FloatArray:
-    """The factor that turns independent numbers of deviation 1 into the rises of a profile as expected."""
+def _expected(sides: Sides) -> FloatArray:
+    """Factors that turn independent numbers of deviation 1 into rises of profiles as expected, one a side.
+
+    Cells have no slope: next to each other, they may be what they like.
+    """
     length = np.diff(KNOTS)
     middle = KNOTS[:-1] + length / 2
     slopes = SLOPE**2 + BEND**2 * np.minimum.outer(middle, middle)
     covariance = np.eye(KNOTS.size)
-    covariance[1:, 1:] = np.outer(length, length) * slopes + STEP**2 * np.eye(length.size)
-    return np.linalg.cholesky(covariance)
-
-
-EXPECTED = _expected()
-"""Rises are this times the numbers that are fitted; these are drawn to 0, all alike."""
+    covariance[1:, 1:] = (np.outer(length, length) * slopes + STEP**2 * np.eye(length.size)) / sides.dims
+    factors = np.repeat(np.linalg.cholesky(covariance)[np.newaxis], 2 * sides.dims, axis=0)
+    factors[sides.coarse] = np.eye(KNOTS.size)
+    return factors
 
 
 class Slopes:
@@ -105,6 +108,7 @@ class Slopes:
         self.bias, self.shift = -1.0, 0.0
         self.rises = np.zeros((2 * dims, KNOTS.size))  # of every side, at the first knot and between knots
         self.pull = np.zeros(dims)
+        self._expected = _expected(sides)
         self.unit = np.ones(dims)
         # Only outside of an atom is there anything at a distance of 0; in a single cell, all is alike.
         self._may_rise = np.ones(self.rises.shape)
@@ -270,8 +274,8 @@ class Slopes:
         """
         if np.abs(self.pull).max() < LEAST_PULL and failed.any():
             self.pull = FIRST_PULL * _main_direction(places, failed, self.sides.rng)
-        likelihood = _Likelihood(np.ascontiguousarray(places), failed, self._may_rise)
-        free = np.linalg.solve(EXPECTED, self.rises.T).T
+        likelihood = _Likelihood(np.ascontiguousarray(places), failed, self._may_rise, self._expected)
+        free = np.linalg.solve(self._expected, self.rises[:, :, np.newaxis])
         weights = np.concatenate([[self.bias], free.ravel(), self.pull])
         loss = likelihood.loss(weights)
         for _ in range(NEWTON_STEPS):
@@ -289,19 +293,21 @@ class Slopes:
 
 
 class _Likelihood:
-    """The penalised likelihood of weights: the bias, the rises of all profiles, and the pulls.
+    """The penalised likelihood of weights: the bias, what rises of profiles are made of, and the pulls.
 
-    Where `may_rise` is 0 there is no rise.
+    Rises are `expected` times numbers that are drawn to 0, all alike; where `may_rise` is 0 there is none.
     """
 
-    def __init__(self, places: FloatArray, failed: BoolArray, may_rise: FloatArray) -> None:
-        self.places, self.failed, self.may_rise = places, failed, may_rise
+    def __init__(
+        self, places: FloatArray, failed: BoolArray, may_rise: FloatArray, expected: FloatArray
+    ) -> None:
+        self.places, self.failed, self.may_rise, self.expected = places, failed, may_rise, expected
+        self.before, self.share = on_profiles(places, KNOTS)
 
     def rises(self, weights: FloatArray) -> FloatArray:
         """The rises of all profiles."""
-        return np.asarray(
-            (weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape) @ EXPECTED.T) * self.may_rise
-        )
+        free = weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape)
+        return np.asarray(np.einsum("skj,sj->sk", self.expected, free) * self.may_rise)
 
     def loss(self, weights: FloatArray) -> float:
         """The loss, which is to be small."""
@@ -330,13 +336,14 @@ class _Likelihood:
 
     def _linear(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         heights = np.cumsum(self.rises(weights), axis=1)
-        summed = weights[0] + profile_sums(self.places, KNOTS, heights)
+        summed = weights[0] + profile_sums(self.before, self.share, heights)
         return summed, self.places @ weights[1 + self.may_rise.size :]
 
     def _slopes(self, weight: FloatArray, pulled: FloatArray) -> FloatArray:
         """How the weighted total of the log-odds changes with every weight."""
-        by_height = profile_slopes(self.places, KNOTS, weight)
-        by_rise = (np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise) @ EXPECTED
+        by_height = profile_slopes(self.before, self.share, weight, self.may_rise.shape)
+        by_rise = np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise
+        by_rise = np.einsum("skj,sk->sj", self.expected, by_rise)
         return np.concatenate([[weight.sum()], by_rise.ravel(), (2.0 * pulled * weight) @ self.places])
 
 
