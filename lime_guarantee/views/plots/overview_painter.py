@@ -17,6 +17,13 @@ NOTCH = 0.14
 """How far the instance's tick stands out of a bar, in rows."""
 
 
+WRAPPED = 0.8
+"""Size of what takes two lines, over that of other texts."""
+
+FEWEST_LETTERS = 10
+"""Cells have labels where these, or so many letters of them, have room."""
+
+
 class RowPainter:
     """Draws rows on axes: every track runs from 0 to 1, and what is beside it is laid out in points.
 
@@ -60,8 +67,10 @@ class RowPainter:
         """Where the columns beside the tracks start, so that the longest text of each has its place."""
 
         def room(texts: list[str]) -> float:
-            lines = [line for text in texts for line in text.split("\n")]
-            return (max(map(len, lines)) * drawing.WIDTH_OF_A_CHARACTER + 1.0) * self.size
+            longest = max(
+                WRAPPED * max(map(len, text.split("\n"))) if "\n" in text else len(text) for text in texts
+            )
+            return (longest * drawing.WIDTH_OF_A_CHARACTER + 1.0) * self.size
 
         weights = [_weight_text(row) for row in self.rows] if self.has_weights else []
         instances = [row.instance_text for row in self.rows if row.instance_text]
@@ -119,7 +128,7 @@ class RowPainter:
         low, high = _end_texts(row)
         self._text("low", line, low, ha="right", color=drawing.SOFT)
         self._text("high", line, high, color=drawing.SOFT)
-        wrapped = {"size": 0.8 * self.size, "linespacing": 1.0} if "\n" in row.extent else {}
+        wrapped = {"size": WRAPPED * self.size, "linespacing": 1.0} if "\n" in row.extent else {}
         self._text("guaranteed", line, row.extent, **wrapped)
         self._text("instance", line, row.instance_text, ha="right")
         if self.has_weights:
@@ -159,7 +168,7 @@ class RowPainter:
         """Cells, filled where the region has them; the instance's has a notch above and below its label."""
         step = 1 / len(row.cells)
         room = int(step * self._track_points() / (drawing.WIDTH_OF_A_CHARACTER * 0.85 * self.size))
-        labelled = room >= min(6, max(map(len, row.cells)))
+        labelled = room >= min(FEWEST_LETTERS, max(map(len, row.cells)))
         for k, (label, inside) in enumerate(zip(row.cells, row.allowed, strict=True)):
             if inside:  # a name on a hatch would look struck out
                 self._bar(y, k * step, (k + 1) * step, row.weight, hatched=not labelled)
