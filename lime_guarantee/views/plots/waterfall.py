@@ -169,10 +169,12 @@ class WaterfallDisplay:
             ax.vlines(end, y - (1 if y else 0.75), y, color=drawing.TRACK, lw=0.8, ls=":", zorder=1)
         bottom = float(len(arrows))
         ax.vlines(self.base, len(arrows) - 1, bottom, color=drawing.TRACK, lw=0.8, ls=":", zorder=1)
-        words = {"ha": "center", "size": 8, "color": drawing.INK, "zorder": 6}
-        ax.text(self.base, bottom - 0.06, f"base {drawing.number(self.base, 3)}", va="bottom", **words)
+        low, high = ax.get_xlim()
+        words = {"va": "bottom", "size": 8, "color": drawing.INK, "zorder": 6}
+        base = f"base {drawing.number(self.base, 3)}"
+        ax.text(self.base, bottom - 0.06, base, ha=_side((self.base - low) / (high - low)), **words)
         says = f"explanation {drawing.number(self.surrogate, 3)}   model {drawing.number(self.model, 3)}"
-        ax.text(self.surrogate, -0.82, says, va="bottom", **words)
+        ax.text(self.surrogate, -0.82, says, ha=_side((self.surrogate - low) / (high - low)), **words)
         ax.plot(self.model, -0.62, "D", color=drawing.INK, mec="white", ms=6, zorder=7)
 
     def _draw_arrow(self, ax: Any, y: int, start: float, end: float, across: float) -> None:
@@ -208,6 +210,11 @@ class WaterfallDisplay:
                 label="what the model says",
             )
         ]
+
+
+def _side(share: float) -> str:
+    """How a text is aligned that stands there, from 0 to 1, so that it does not leave the axes."""
+    return "left" if share < 0.35 else "right" if share > 0.65 else "center"
 
 
 def _without_instances(rows: tuple[FeatureRow, ...]) -> list[FeatureRow]:
