@@ -76,7 +76,7 @@ class ImageDisplay:
             The superpixel of every pixel: the ``segments`` of LIME's explanation. Of shap's, those that the
             region was asked with; it needs none if there were none.
         """
-        pixels = _pixels(image)
+        pixels = pixels_of(image)
         segments = _patches(region, pixels) if segments is None else np.asarray(segments)
         may_go = region.mask(segments)
         if segments.shape != pixels.shape[:2]:
@@ -224,7 +224,7 @@ def _patches(region: GuaranteeRegion, pixels: FloatArray) -> AnyArray:
     return grid_of_patches(pixels.shape[:2], int(explained.options.get("patches", PATCHES)))
 
 
-def _pixels(image: Any) -> FloatArray:
+def pixels_of(image: Any) -> FloatArray:
     """An image in colours from 0 to 1."""
     array = np.asarray(image)
     if array.ndim == 2:
