@@ -9,7 +9,7 @@ from html_cases import HOSTILE, SCRIPT, region, report
 
 from lime_guarantee import AuditReport
 from lime_guarantee.auditing import AuditRecord
-from lime_guarantee.region.report import lower_text
+from lime_guarantee.region.report import lower_text, reach_text
 
 BIG = 1_000
 FEATURES = 30
@@ -110,7 +110,7 @@ def test_an_explanation_opens_with_its_region(pages, audited):
     for i, name in enumerate(HOSTILE):
         instance, weight, bar, extent, reach = shown[name]
         assert bar == ""
-        assert f"{record.region.reach[i] * 100:.3g} %" == reach
+        assert reach == reach_text(float(record.region.reach[i]))
         assert f"{record.region.instance[i]:.4g}" == instance
         assert extent in table
         assert weight in table

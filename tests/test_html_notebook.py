@@ -11,6 +11,7 @@ from html_cases import CERTIFIED, HOSTILE, SCRIPT, region, report
 
 from lime_guarantee import AuditReport, Domain, find_region
 from lime_guarantee.auditing import AuditRecord
+from lime_guarantee.region.report import reach_text
 
 STRIPPED = {"script", "style", "svg", "iframe", "link", "meta", "object"}
 KEPT_ATTRIBUTES = {"style", "title", "colspan", "rowspan", "align", "width", "height"}
@@ -108,7 +109,7 @@ def test_a_region_is_told_in_full(pages, name):
     assert list(rows) == sorted(case.names, key=lambda name: -abs(weight(case, name)))
     for i, axis in enumerate(case.domain.axes):
         cells = rows[axis.name]
-        assert cells[-1] == f"{100 * case.reach[i]:.3g} %"
+        assert cells[-1] == reach_text(float(case.reach[i]))
         if axis.kind == "categorical":
             assert all(axis.label(value) in cells[-2] for value in axis.categories)
         else:

@@ -153,7 +153,8 @@ def test_the_tick_stands_where_the_instance_is():
 def test_signs_are_told_by_colour_hatch_and_character():
     display = mixed_region().plot()
     hatched = {round(p.get_y()) for p in display.ax_.patches if p.get_hatch() and isinstance(p, Rectangle)}
-    assert hatched == {0, 3}
+    assert hatched == {0}  # a name on a hatch would look struck out, and the colours of row 3 have names
+    assert {text.get_text() for text in display.ax_.texts} >= {"red", "blue"}
     written = {text.get_text() for text in texts(display.figure_)}
     assert {"+0.3", "\N{MINUS SIGN}1.4", "0"} <= written
 
@@ -182,7 +183,7 @@ def test_features_beyond_the_most_are_summed_up():
     assert len(display.rows) == 20
     rest = np.argsort(-np.abs(region.explained.weights), kind="stable")[20:]
     free = int(np.sum(rest % 4 == 0))
-    assert display.rest.startswith(f"and 40 more: {free} free, shortest reach 33 % (mean concavity ")
+    assert display.rest.startswith(f"and 40 more: {free} free, shortest reach 33.3 % (mean concavity ")
     assert display.rest in {text.get_text() for text in texts(display.figure_)}
     assert region.plot(max_features=60).rest == ""
     with pytest.raises(InvalidInputError, match="max_features"):
@@ -263,6 +264,9 @@ def test_a_region_that_is_none_is_not_drawn(status):
     assert along.held == ()
     assert along.headline.startswith(status.capitalize())
     across = region.plot_slice("balance", "rooms", problem=mixed_problem(), resolution=4)
+    for other in (along, across):
+        shown = {text.get_text() for text in texts(other.figure_)}
+        assert "No region is certified: nothing is guaranteed" in shown
     assert across.box is None
     assert not across.ax_.patches
     assert across.headline.startswith(status.capitalize())
@@ -296,6 +300,53 @@ def test_a_ball_stays_at_the_instance_s_cell():
         assert patch.get_bbox().bounds == pytest.approx((0.2, 3.5, 0.6, 1))
 
 
+JOBS = (
+    "clerk",
+    "craft and repair",
+    "sales",
+    "machine operator",
+    "protective services",
+    "farmer",
+    "handlers and cleaners",
+    "private household service",
+)
+
+
+def region_of_jobs(allowed):
+    domain = Domain.from_bounds([0, 0], [0, 99_999], names=["job", "gain"], categories={"job": JOBS})
+    chosen = [JOBS.index(job) for job in allowed]
+    bounds = [min(chosen), 0], [max(chosen), 33_399.9]
+    return region_of(domain, ["sales", 2_000.5], *bounds, allowed={"job": allowed})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "shown"),
+    [
+        (("clerk", "sales"), "{sales, clerk}"),
+        (("clerk", "craft and repair", "sales"), "{sales, clerk, craft and\nrepair}"),
+        (JOBS[:7], "all but private household\nservice"),
+        (JOBS[2:7], "5 of 8 categories"),
+        (JOBS, "free"),
+    ],
+)
+def test_sets_of_categories_are_listed_wrapped_or_counted(allowed, shown):
+    display = region_of_jobs(allowed).plot()
+    assert display.rows[0].extent == shown
+    assert shown in {text.get_text() for text in texts(display.figure_)}
+    assert overlapping(display.figure_) == []
+
+
+def test_the_instance_is_written_down_and_reach_is_rounded_down():
+    region = region_of_jobs(("sales",))
+    written = {text.get_text() for text in texts(region.plot().figure_)}
+    assert {"instance", "sales", "2000"} <= written
+    less = dataclasses.replace(region, reach=[1 / 8, 0.33399])
+    for text in (str(less), " ".join(t.get_text() for t in texts(less.plot().figure_)), less._repr_html_()):
+        assert "33.3 %" in text
+        assert "33.4 %" not in text
+    assert "99999" in written  # and not 1e+05
+
+
 # Profiles.
 
 
@@ -317,6 +368,8 @@ def test_a_profile_is_what_model_and_surrogate_say():
 
 def test_the_certified_interval_is_shaded_and_failing_places_are_marked():
     display = mixed_region().plot_profile("balance", problem=mixed_problem())
+    edges = [line.get_xdata()[0] for line in display.ax_.lines if line.get_color() == drawing.SOFT]
+    assert edges == pytest.approx([-0.5, 0.75])
     spans = [p.get_extents().transformed(display.ax_.transData.inverted()) for p in display.ax_.patches]
     assert (spans[0].x0, spans[0].x1) == pytest.approx((-0.5, 0.75))
     strips = [(span.x0, span.x1) for span in spans[1:]]
@@ -374,7 +427,7 @@ def test_one_score_has_a_threshold_and_several_show_the_models_class():
     display = region.plot_profile("x", problem=single)
     assert display.threshold == 0.5
     key = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert {"class changes", "\N{PLUS-MINUS SIGN} 0.1, or the same class"} <= set(key)
+    assert {"class changes", "faithful: within 0.1", "or the same class"} <= set(key)
 
     def three(X):
         return np.column_stack([score(X), 1 - score(X), np.zeros(len(X))])
@@ -387,10 +440,59 @@ def test_one_score_has_a_threshold_and_several_show_the_models_class():
     assert "model's class" in display.ax_.get_ylabel()
 
 
+def rival_scores(X):
+    """Three scores, each of which is the highest somewhere along x."""
+    x = X[:, 0]
+    return np.column_stack([0.4 - 0.5 * x, 0.35 + 0.1 * np.sin(9 * x), 0.4 + 0.5 * x])
+
+
+RULES = {
+    "value": (SameValue(0.1), lambda X: X[:, 0] ** 2),
+    "change": (SameChange(0.1, 0.25, 0.4), lambda X: X[:, 0] ** 2),
+    "class": (SameClass(0.1), lambda X: 1 / (1 + np.exp(-6 * X[:, 0]))),
+    "class of several": (SameClass(0.16), rival_scores),
+    "value of several": (SameValue(0.176), rival_scores),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_what_counts_as_faithful_is_what_the_rule_says(name):
+    """The model is faithful exactly where its curve runs through what is shaded."""
+    agreement, model = RULES[name]
+    domain, instance = Domain.from_bounds([-1, 0], [1, 1], names=["x", "y"]), np.array([-0.5, 0.5])
+
+    def surrogate(X):
+        return model(X[:, [0, 0]] + 0.35) if model is rival_scores else 0.4 + 0.3 * (X[:, 0] + 0.5)
+
+    problem = Problem(model, surrogate, agreement, instance, domain)
+    region = region_of(domain, instance, [-0.6, 0], [-0.4, 1])
+    display = ProfileDisplay.from_region(region, "x", problem=problem)
+    low, high = display.counted
+    with np.errstate(invalid="ignore"):
+        inside = (display.model > low) & (display.model < high)
+    np.testing.assert_array_equal(inside, display.faithful)
+    assert 0.05 < display.faithful.mean() < 0.95
+    beyond = np.abs(display.model - display.surrogate) >= agreement.tolerance
+    assert np.any(display.faithful & beyond) == ("class" in name)  # which a band alone would not show
+
+
+def test_the_same_class_is_shaded_beyond_the_band():
+    domain, instance = Domain.from_bounds([-1, 0], [1, 1], names=["x", "y"]), np.array([-0.5, 0.5])
+    model, surrogate = RULES["class"][1], lambda X: np.full(len(X), 0.3)
+    problem = Problem(model, surrogate, SameClass(0.1), instance, domain)
+    region = region_of(domain, instance, [-0.6, 0], [-0.4, 1])
+    display = region.plot_profile("x", problem=problem)
+    shaded, band = (fill.get_paths()[0].get_extents() for fill in display.ax_.collections[:2])
+    assert (band.y0, band.y1) == pytest.approx((0.2, 0.4))
+    assert (shaded.y0, shaded.y1) == pytest.approx((display.ax_.get_ylim()[0], 0.5))
+    assert display.ax_.get_ylim()[0] < 0
+
+
 def test_a_rule_of_ones_own_has_no_band():
     problem = mixed_problem(lambda model, surrogate: model > surrogate)
     display = mixed_region().plot_profile("balance", problem=problem)
     assert display.tolerance is None
+    assert display.counted is None
     np.testing.assert_array_equal(display.faithful, display.model > display.surrogate)
 
 

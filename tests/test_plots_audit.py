@@ -5,12 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
-from pictures import difference, empty_axes, overlapping, region_of, texts
+from pictures import bars, difference, empty_axes, overlapping, region_of, texts
 
 from lime_guarantee import AuditReport, Domain, InvalidInputError, Problem, SameValue, audit
 from lime_guarantee.auditing.evidence import Finding
 from lime_guarantee.auditing.record import VERDICTS, AuditRecord
-from lime_guarantee.views.plots import ReachStripsDisplay, VerdictsDisplay
+from lime_guarantee.views.plots import ReachStripsDisplay, VerdictsDisplay, drawing, features
 
 NAMES = ["age", "$k$", "c_3"]
 DOMAIN = Domain.from_bounds([-1] * 3, [1] * 3, names=NAMES)
@@ -178,7 +178,75 @@ def test_explanations_without_a_region_are_counted_not_drawn():
         ReachStripsDisplay({})
 
 
+def test_features_have_a_point_for_every_limited_explanation_coloured_by_verdict():
+    report = report_by_hand()
+    display = report.plot_features()
+    assert display.features == ("$k$", "age", "c_3")  # the shortest in the middle first
+    np.testing.assert_allclose(display.medians, [0.6, 0.9, 1])
+    assert display.without == {"error": 1}
+    np.testing.assert_allclose(display.reach[0], [0.2, 0.9, 0.3, 1])
+    drawn = {
+        (line.get_color(), round(float(y)), round(float(x), 3))
+        for line in display.ax_.lines
+        if line.get_markerfacecolor() != "none"
+        for x, y in zip(*line.get_data(), strict=True)
+        if np.isfinite(x)
+    }
+    blue, red = drawing.PLUS, drawing.FAILING
+    assert drawn == {
+        (red, 0, 0.2),
+        (red, 0, 0.3),
+        (blue, 0, 0.9),
+        (red, 1, 0.5),
+        (blue, 1, 0.8),
+        (red, 2, 0.1),
+    }
+    rings = next(line for line in display.ax_.lines if line.get_markerfacecolor() == "none")
+    assert sorted(rings.get_xdata()) == pytest.approx([0.1, 0.2, 0.3])
+    written = {text.get_text() for text in texts(display.figure_)}
+    assert {"4 regions; without one: 1 error", "trusted 2", "dishonest 2", "60 %", "75 %"} <= written
+    assert overlapping(display.figure_) == []
+
+
+def test_explanations_that_are_free_along_a_feature_are_counted_in_a_bar():
+    display = report_by_hand().plot_features()
+    for colour, shares in ((drawing.PLUS, [0.25, 0.25, 0.5]), (drawing.FAILING, [0, 0.25, 0.25])):
+        lengths = {round(y): width for _, y, width, _ in bars(display.ax_, [colour])}
+        start, end = features.FREE
+        assert [lengths[y] / (end - start) for y in range(3)] == pytest.approx(shares)
+
+
+def test_points_of_a_swarm_stand_beside_each_other_and_in_their_row():
+    same = features._swarm(np.array([0.5, 0.5, np.nan, 0.5, 0.9]), 50, 0.1)
+    assert sorted(same[[0, 1, 3]]) == pytest.approx([-0.1, 0, 0.1])
+    assert same[4] == 0
+    crowded = features._swarm(np.full(1_000, 0.3), 50, 0.1)
+    assert np.abs(crowded).max() <= features.HIGHEST
+    assert len(np.unique(crowded)) > 900
+
+
+def test_features_of_a_large_audit_can_be_read():
+    rng = np.random.default_rng(0)
+    verdicts = rng.choice(["trusted", "flat", "narrow", "dishonest", "unfaithful"], 1_500)
+    report = AuditReport(
+        tuple(record(i, v, None if v == "unfaithful" else rng.random(3)) for i, v in enumerate(verdicts)), {}
+    )
+    display = report.plot_features(max_features=2)
+    assert display.figure_.axes == [display.ax_]
+    (dots,) = (c for c in display.ax_.collections if len(c.get_offsets()) > 1_000)
+    assert len(dots.get_offsets()) == 2 * sum(verdicts != "unfaithful")
+    assert len(np.unique(dots.get_facecolors(), axis=0)) == 4
+    title = display.ax_.get_title(loc="left")
+    assert title.startswith(f"{sum(verdicts != 'unfaithful'):,} regions, 2 of 3 features; without one: ")
+    assert overlapping(display.figure_) == []
+    with pytest.raises(InvalidInputError, match="max_features"):
+        report.plot_features(max_features=0)
+    with pytest.raises(InvalidInputError, match="no explanation of this report has a region"):
+        AuditReport((record(0, "error"),), {}).plot_features()
+
+
 PICTURES = {
+    "features": lambda report: report.plot_features(ax=empty_axes()),
     "reach": lambda report: report.plot_reach(ax=empty_axes()),
     "verdicts": lambda report: report.plot_verdicts(ax=empty_axes()),
     "strips": lambda report: ReachStripsDisplay.from_reports({"a": report, "b": report}, "$k$").plot(

@@ -7,6 +7,7 @@ import pytest
 from lime.lime_image import LimeImageExplainer
 from lime.lime_text import LimeTextExplainer
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgba
 from pictures import difference, empty_axes, explained, overlapping, region_of, texts
 from reviews import TEXT, classifier
 
@@ -55,8 +56,24 @@ def test_the_text_is_shown_as_it_was_explained(real):
         assert piece.may_go == (real.names[piece.part] in real.removable)
         assert piece.weight == real.explained.weights[piece.part]
         assert real.names[piece.part].split(" #")[0] == piece.text
-    struck = [text.get_text() for text in texts(display.figure_) if text.get_color() == "#757575"]
-    assert struck == [piece.text for piece in parts if piece.may_go]
+
+
+def test_words_that_must_stay_are_boxed_and_none_is_struck():
+    """What may be removed is there: a line through it would say that it is gone."""
+    region = words_region(["good", "bad", "film"], [1, 0, 0], [0.5, -0.2, 0])
+    ax = region.plot_text("A good, bad film").ax_
+    at = {text.get_text(): text.get_position() for text in ax.texts}
+    size = next(text.get_fontsize() for text in ax.texts if text.get_text() == "film")
+    (box,) = (patch for patch in ax.patches if not patch.get_fill())
+    assert box.get_x() < at["good"][0] < box.get_x() + box.get_width() < at["bad"][0]
+    lines = [path.vertices for lines in ax.collections for path in lines.get_paths()]
+    assert sorted(line[0, 0] for line in lines) == [at["bad"][0], at["film"][0]]
+    for line in lines:  # y grows downwards: they run below the words
+        assert line[0, 1] > at["film"][1] + 0.1 * size
+    written = {text.get_text() for text in ax.get_legend().get_texts()}
+    assert {"must stay", "may be removed, or not"} <= written
+    inks = {text.get_color() for text in ax.texts}
+    assert inks == {drawing.INK}
 
 
 def test_words_in_order_each_have_a_part_of_their_own():
@@ -126,9 +143,10 @@ def test_characters_may_be_parts():
 def test_signs_of_words_are_colour_and_character():
     display = words_region(["good", "bad", "film"], [1, 0, 0], [0.5, -0.2, 0]).plot_text("A good, bad film")
     colours = [drawing.PLUS, drawing.MINUS]
-    tinted = [patch.get_facecolor()[:3] for patch in display.ax_.patches]
+    filled = [patch for patch in display.ax_.patches if patch.get_fill()]
+    tinted = [patch.get_facecolor()[:3] for patch in filled]
     assert tinted == [pytest.approx(plt.matplotlib.colors.to_rgb(colour)) for colour in colours]
-    strong, weak = (patch.get_alpha() for patch in display.ax_.patches)
+    strong, weak = (patch.get_alpha() for patch in filled)
     assert strong > weak
     written = [text.get_text() for text in display.ax_.texts]
     assert {"+", "\N{MINUS SIGN}"} <= set(written)
@@ -192,28 +210,49 @@ def by_hand(may_go, weights=None):
     return region_of(domain, np.ones(9), lower, np.ones(9), explained=about)
 
 
-def test_a_real_image_is_pale_where_superpixels_may_go(image_region):
+def test_a_real_image_stays_visible_under_the_colours_of_its_weights(image_region):
     assert image_region
     assert len(image_region.removable) > 0
     display = image_region.plot_image(picture(), squares(None))
     np.testing.assert_array_equal(display.may_go, image_region.mask(squares(None)))
+    assert display.weights == {k: w for k, w in enumerate(image_region.explained.weights) if w}
     shown = np.asarray(display.ax_.images[0].get_array())
-    np.testing.assert_allclose(shown[~display.may_go], picture()[~display.may_go])
-    assert np.all(shown[display.may_go] >= picture()[display.may_go])
+    grey = picture() @ [0.299, 0.587, 0.114]
+    for square in range(9):
+        here = squares(None) == square
+        seen = np.corrcoef(shown[here].sum(axis=1), grey[here])[0, 1]
+        assert seen > 0.999  # light and dark are where they were, on every superpixel
     assert f"{len(image_region.removable)} of 9" in display.headline
 
 
-def test_superpixels_are_hatched_outlined_and_signed():
+def test_superpixels_are_coloured_by_weight():
+    weights = [0, 0.1, 0.5, 1.0, 0, -0.1, -0.5, -1.0, 0]
+    display = by_hand({0, 4}, weights).plot_image(np.full((SIZE, SIZE), 0.5), squares(None))
+    colour = [display.tinted[squares(None) == k][0] for k in range(9)]
+    blue = [c[2] - c[0] for c in colour]
+    assert blue[0] == blue[4] == blue[8] == 0
+    assert 0 < blue[1] < blue[2] < blue[3]
+    assert 0 > blue[5] > blue[6] > blue[7]
+    (scale,) = (ax for ax in display.figure_.axes if ax is not display.ax_)
+    assert [label.get_text() for label in scale.get_yticklabels()] == ["\N{MINUS SIGN}1", "0", "+1"]
+    assert scale.get_ylabel() == "weight for yes"
+    assert overlapping(display.figure_) == []
+
+
+def test_every_superpixel_has_an_outline_of_its_own_by_whether_it_may_go():
     display = by_hand({0, 4}).plot_image(picture(), squares(None))
-    hatched = [c for c in display.ax_.collections if getattr(c, "hatches", None)]
-    assert len(hatched) == 1
-    path = hatched[0].get_paths()[0]
-    for square in range(9):
-        x, y = square % 3 * 8 + 3.6, square // 3 * 8 + 3.6
-        inside = sum(part.contains_point((x, y)) for part in path._iter_connected_components()) % 2
-        assert bool(inside) == (square in {0, 4})
-    thick = next(c for c in display.ax_.collections if c.get_linewidth()[0] == 1.6).get_segments()
-    assert len(thick) == 8 * (2 + 4)  # two sides of the corner, four of the middle
+    drawn = [c for c in display.ax_.collections if c.get_edgecolor().tolist() == [list(to_rgba(drawing.INK))]]
+    dashed, solid = sorted(drawn, key=lambda lines: lines.get_linestyle()[0][1] is None)
+    for lines, expected in ((dashed, {0, 4}), (solid, set(range(9)) - {0, 4})):
+        loops = [loop for path in lines.get_paths() for loop in path._iter_connected_components()]
+        middles = [(loop.vertices.min(axis=0) + loop.vertices.max(axis=0)) / 2 for loop in loops]
+        assert sorted(int(y) // 8 * 3 + int(x) // 8 for x, y in middles) == sorted(expected)
+        for loop, (x, y) in zip(loops, middles, strict=True):
+            assert np.all(np.abs(loop.vertices - [x, y]) < 4)  # inside of its own square
+
+
+def test_the_largest_weights_are_signed():
+    display = by_hand({0, 4}).plot_image(picture(), squares(None))
     signs = {text.get_text(): 0 for text in display.ax_.texts}
     for text in display.ax_.texts:
         signs[text.get_text()] += 1
@@ -248,9 +287,12 @@ def test_images_and_segments_must_fit():
         by_hand({1}).plot_image(np.zeros(3), squares(None))
 
 
-def test_borders_lie_between_pixels():
-    assert images._borders(np.array([[0, 1], [0, 1]])) == [(0.5, -0.5, 0.5, 0.5), (0.5, 0.5, 0.5, 1.5)]
-    assert images._borders(np.array([[0], [1]])) == [(-0.5, 0.5, 0.5, 0.5)]
+def test_depth_is_the_distance_to_the_border():
+    parts = np.repeat([0] * 5 + [1] * 3, 7).reshape(8, 7)
+    depth = images._depth(parts)
+    assert depth[2, 3] == 2  # two pixels from the line that borders on the other part, or on nothing
+    assert not depth[[0, 4, 5, 7]].any()
+    assert not depth[:, [0, 6]].any()
 
 
 def text_by_hand():

@@ -116,3 +116,22 @@ def test_images_that_nothing_masks_are_refused(image):
     bare = shap.Explanation(image.values, image.base_values, image.data)
     with pytest.raises(InvalidInputError, match=r"Pass explainer=.*shap\.maskers\.Image"):
         guarantee_region(bare, predict_fn=brightness, label=0, **QUICK)
+
+
+def test_texts_and_images_of_shap_are_drawn(texts, image):
+    region = texts[0].guarantee_region(**QUICK)
+    display = region.plot_text()
+    parts = [piece.part for piece in display.pieces if piece.part is not None]
+    assert parts == list(range(len(region.domain)))
+    seen = image.guarantee_region(label=0, patches=4, agreement="value", **QUICK)
+    display = seen.plot_image(IMAGE)
+    assert len(np.unique(display.segments)) == 16
+    assert display.may_go[8:].all()  # the lower half, of which the score knows nothing
+    assert display.weights[0] == seen.explained.weights[0]
+    own = np.repeat([[7], [3]], 8, axis=0) + np.zeros((1, 12), dtype=int)
+    seen = image.guarantee_region(label=0, segments=own, agreement="value", **QUICK)
+    display = seen.plot_image(IMAGE, own)
+    assert display.may_go[8:].all()
+    assert display.weights[7] == max(seen.explained.weights)
+    with pytest.raises(InvalidInputError, match="segments: the superpixel of every pixel is required"):
+        seen.plot_image(IMAGE)

@@ -22,7 +22,7 @@ from lime_guarantee.support.imports import require
 from lime_guarantee.version import __version__
 
 if TYPE_CHECKING:
-    from lime_guarantee.views.plots import ReachDisplay, VerdictsDisplay
+    from lime_guarantee.views.plots import FeaturesDisplay, ReachDisplay, VerdictsDisplay
 
 
 class FlaggedExplanations(GuaranteeError):  # noqa: N818 - it is what happened, not a mistake of the caller
@@ -247,6 +247,20 @@ class AuditReport:
 
         display = ReachDisplay.from_report(self, max_features=max_features, max_explanations=max_explanations)
         return display.plot(ax)
+
+    def plot_features(self, *, ax: Any = None, max_features: int = 20) -> FeaturesDisplay:
+        """Draw how far all explanations reach along every feature, coloured by verdict; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw; by default, in a new figure.
+        max_features : int
+            Of more features, so many of those with the shortest reach are shown.
+        """
+        from lime_guarantee.views.plots import FeaturesDisplay
+
+        return FeaturesDisplay.from_report(self, max_features=max_features).plot(ax)
 
     def plot_verdicts(self, *, ax: Any = None) -> VerdictsDisplay:
         """Draw how often each verdict was given, on the axes given or in a new figure; needs matplotlib."""

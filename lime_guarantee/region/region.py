@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         RegionDisplay,
         SliceDisplay,
         TextDisplay,
+        WaterfallDisplay,
     )
 
 Status = Literal["certified", "unfaithful", "uncertified"]
@@ -348,11 +349,14 @@ class GuaranteeRegion:
         -------
         bool array of the same shape
         """
-        if self.explained is None or self.explained.kind != "lime image":
+        return np.isin(segments, self.part_numbers[self.lower < self.upper])
+
+    @property
+    def part_numbers(self) -> AnyArray:
+        """The number that every superpixel or patch has in the segments; only images have these."""
+        if self.explained is None or self.explained.kind not in ("lime image", "shap image"):
             raise InvalidInputError("mask: only the region of an image explanation has one.")
-        may_go = np.append(self.lower < self.upper, False)
-        known = (segments >= 0) & (segments < len(self.domain))
-        return np.asarray(may_go[np.where(known, segments, -1)])
+        return np.array([int(name.rpartition(" ")[2]) for name in self.names])
 
     def plot(self, data: Any = None, *, max_features: int = 20, ax: Any = None) -> RegionDisplay:
         """Draw the region, one row for every feature, the largest weights first; needs matplotlib.
@@ -369,6 +373,34 @@ class GuaranteeRegion:
         from lime_guarantee.views.plots import RegionDisplay
 
         return RegionDisplay.from_region(self, data, max_features=max_features).plot(ax)
+
+    def plot_waterfall(
+        self,
+        data: Any = None,
+        *,
+        max_features: int = 10,
+        ax: Any = None,
+        problem: Problem | None = None,
+    ) -> WaterfallDisplay:
+        """Draw what every feature adds to the explanation's answer, as shap does, and the values certified.
+
+        Needs matplotlib.
+
+        Parameters
+        ----------
+        data : array or DataFrame, optional
+            Rows whose distribution is drawn behind what is certified.
+        max_features : int
+            Features beyond the so many that add most are summed up in a row.
+        ax : matplotlib axes, optional
+            Where to draw; by default, in a new figure.
+        problem : Problem, optional
+            What the region was found for; needed where the region no longer has it and LIME explained a row.
+        """
+        from lime_guarantee.views.plots import WaterfallDisplay
+
+        display = WaterfallDisplay.from_region(self, data, max_features=max_features, problem=problem)
+        return display.plot(ax)
 
     def plot_profile(
         self, feature: FeatureKey, *, ax: Any = None, problem: Problem | None = None
@@ -428,14 +460,15 @@ class GuaranteeRegion:
 
         return TextDisplay.from_region(self, text).plot(ax)
 
-    def plot_image(self, image: Any, segments: Any, *, ax: Any = None) -> ImageDisplay:
-        """Draw the image with the superpixels marked that may be hidden; needs matplotlib.
+    def plot_image(self, image: Any, segments: Any = None, *, ax: Any = None) -> ImageDisplay:
+        """Draw the image, superpixels coloured by weight and outlined if they may go; needs matplotlib.
 
         Parameters
         ----------
         image : array of shape (height, width) or (height, width, 3)
         segments : integer array of shape (height, width)
-            The explanation's ``segments``.
+            The ``segments`` of LIME's explanation. Of shap's, those that the region was asked with; it needs
+            none if there were none.
         ax : matplotlib axes, optional
         """
         from lime_guarantee.views.plots import ImageDisplay

@@ -139,7 +139,7 @@ def _feature_table(region: GuaranteeRegion) -> list[str]:
                 *([] if weights is None else [weight_text(weights[i])]),
                 *([] if needed is None else [needed[i]]),
                 extent_text(region, i),
-                share_text(region.reach[i]),
+                reach_text(float(region.reach[i])),
             ]
         )
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -240,6 +240,17 @@ def share_text(share: float) -> str:
     ('33.3 %', '> 99.9 %', '100 %')
     """
     return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.3g} %"
+
+
+def reach_text(share: float) -> str:
+    """A reach, in per cent and rounded down: no more is said than is certified.
+
+    Examples
+    --------
+    >>> reach_text(1 / 3), reach_text(0.6257), reach_text(0.9999), reach_text(1.0), reach_text(1e-9)
+    ('33.3 %', '62.5 %', '99.9 %', '100 %', '< 0.01 %')
+    """
+    return "< 0.01 %" if 0 < share < 1e-4 else f"{lower_text(100 * share, 3)} %"
 
 
 def needed_texts(worth: Worth) -> list[str]:

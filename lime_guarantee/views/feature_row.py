@@ -12,6 +12,7 @@ from lime_guarantee.region.report import (
     extent_text,
     in_presence,
     instance_text,
+    reach_text,
     share_text,
     weight_text,
 )
@@ -104,7 +105,7 @@ class FeatureRow:
     @property
     def reach_text(self) -> str:
         """The reach in words; empty where nothing is certified."""
-        return share_text(self.reach) if self.certified else ""
+        return reach_text(self.reach) if self.certified else ""
 
     @property
     def choices(self) -> tuple[tuple[str, bool], ...]:

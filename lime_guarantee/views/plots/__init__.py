@@ -6,6 +6,7 @@ Every display has `plot(ax=None)`, which draws on the axes given or on those of 
 
 from lime_guarantee.views.feature_row import FeatureRow
 from lime_guarantee.views.plots.comparison import ComparisonDisplay
+from lime_guarantee.views.plots.features import FeaturesDisplay
 from lime_guarantee.views.plots.images import ImageDisplay
 from lime_guarantee.views.plots.overview import RegionDisplay
 from lime_guarantee.views.plots.profile import ProfileDisplay
@@ -14,10 +15,12 @@ from lime_guarantee.views.plots.reach_strips import ReachStripsDisplay
 from lime_guarantee.views.plots.slices import SliceDisplay
 from lime_guarantee.views.plots.texts import Piece, TextDisplay
 from lime_guarantee.views.plots.verdicts import VerdictsDisplay
+from lime_guarantee.views.plots.waterfall import WaterfallDisplay
 
 __all__ = [
     "ComparisonDisplay",
     "FeatureRow",
+    "FeaturesDisplay",
     "ImageDisplay",
     "Piece",
     "ProfileDisplay",
@@ -27,4 +30,5 @@ __all__ = [
     "SliceDisplay",
     "TextDisplay",
     "VerdictsDisplay",
+    "WaterfallDisplay",
 ]

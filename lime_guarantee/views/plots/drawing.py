@@ -64,8 +64,9 @@ def sign_colour(weight: float | None) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A number with a minus as long as a plus."""
-    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+    """A number with a minus as long as a plus; whole ones below a million are shown in full."""
+    shown = f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.{digits}g}"
+    return shown.replace("-", "\N{MINUS SIGN}")
 
 
 def value(axis: Axis, coordinate: float) -> str:
@@ -172,6 +173,23 @@ def legend_below(ax: Any, handles: Sequence[Any], *, points: float = 6) -> None:
 def no_region(region: GuaranteeRegion) -> str:
     """Why there is nothing to draw; empty where there is a certified region."""
     return "" if region else f"{region.status.capitalize()}: {region.reason}"
+
+
+def draw_banner(ax: Any) -> None:
+    """Say across a picture of model and surrogate that it shows no region."""
+    ax.text(
+        0.5,
+        0.97,
+        "No region is certified: nothing is guaranteed",
+        transform=ax.transAxes,
+        ha="center",
+        va="top",
+        weight="bold",
+        size=9,
+        color=FAILING,
+        zorder=8,
+        bbox={"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": FAILING, "lw": 1.2},
+    )
 
 
 def draw_notice(ax: Any, why: str) -> None:

@@ -1,7 +1,8 @@
-"""An image with the superpixels marked that may be hidden."""
+"""An image with its superpixels: coloured by weight, outlined by whether they may be hidden."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,24 @@ from lime_guarantee.views.plots import drawing
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
 
-MOST_SIGNS = 12
+MOST_SIGNS = 8
 """Superpixels whose sign is written on them: those with the largest weights."""
+
+STRONGEST = 0.75
+"""How much of a colour there is on the superpixel with the largest weight; the picture is the rest."""
+
+FINE = 480
+"""Outlines are drawn on a grid of so many points or more along the longer side."""
+
+INSET = 0.006
+"""How far an outline keeps from the superpixel's border, over the longer side: neighbours have their own."""
+
+MAY_GO = (0, (2.2, 1.8))
 
 
 @dataclass(eq=False)
 class ImageDisplay:
-    """An image: superpixels that may be hidden are pale and hatched, the largest weights are signed.
+    """An image in grey: superpixels are coloured by weight, and outlined by whether they may be hidden.
 
     Make one with `ImageDisplay.from_region` or ``region.plot_image(image, segments)``.
 
@@ -32,10 +44,12 @@ class ImageDisplay:
     segments : integer array of shape (height, width)
     may_go : array of bool of shape (height, width)
     weights : dict of int to float
-        The largest weights, by superpixel.
+        By superpixel, the largest first; those of 0 are left out.
     headline : str
     notice : str
         Why there is nothing to draw; empty for a certified region.
+    about : str
+        What the weights speak for.
     """
 
     image: FloatArray
@@ -44,25 +58,27 @@ class ImageDisplay:
     weights: dict[int, float]
     headline: str
     notice: str = ""
+    about: str = ""
     ax_: Any = field(default=None, init=False, repr=False)
     figure_: Any = field(default=None, init=False, repr=False)
 
     @classmethod
-    def from_region(cls, region: GuaranteeRegion, image: Any, segments: Any) -> ImageDisplay:
+    def from_region(cls, region: GuaranteeRegion, image: Any, segments: Any = None) -> ImageDisplay:
         """The display of the region of an image.
 
         Parameters
         ----------
         region : GuaranteeRegion
-            Of a LIME explanation of an image.
+            Of an explanation of an image.
         image : array of shape (height, width) or (height, width, 3)
             Bytes, or floats; floats beyond 0 to 1 are scaled.
         segments : integer array of shape (height, width)
-            The superpixel of every pixel: the explanation's ``segments``.
+            The superpixel of every pixel: the ``segments`` of LIME's explanation. Of shap's, those that the
+            region was asked with; it needs none if there were none.
         """
-        segments = np.asarray(segments)
+        pixels = pixels_of(image)
+        segments = _patches(region, pixels) if segments is None else np.asarray(segments)
         may_go = region.mask(segments)
-        pixels = _pixels(image)
         if segments.shape != pixels.shape[:2]:
             raise InvalidInputError(
                 f"segments: one superpixel for each of {pixels.shape[:2]} pixels is required; got shape "
@@ -70,58 +86,69 @@ class ImageDisplay:
             )
         assert region.explained is not None
         weights = np.array(region.explained.weights)
-        largest = [k for k in np.argsort(-np.abs(weights), kind="stable")[:MOST_SIGNS].tolist() if weights[k]]
-        parts = f"{len(region.removable)} of {len(region.domain)} superpixels"
+        numbers, present = region.part_numbers, set(np.unique(segments).tolist())
+        order = [k for k in np.argsort(-np.abs(weights), kind="stable").tolist() if weights[k]]
+        name = region.explained.label_name
         return cls(
             pixels,
             segments,
             may_go,
-            {k: float(weights[k]) for k in largest if np.any(segments == k)},
-            f"{parts} may go, in any combination",
+            {int(numbers[k]): float(weights[k]) for k in order if int(numbers[k]) in present},
+            f"{len(region.removable)} of {len(region.domain)} superpixels may be hidden, in any combination",
             drawing.no_region(region),
+            "" if name is None else f" for {drawing.short(name)}",
         )
 
     def plot(self, ax: Any = None) -> ImageDisplay:
         """Draw it, on the axes given or on those of a new figure."""
         high, wide = self.segments.shape
-        size = (5.0, 2.2 if self.notice else float(np.clip(5.0 * high / wide, 2, 10)) + 0.6)
+        size = (6.0, 2.2 if self.notice else float(np.clip(5.0 * high / wide, 2, 10)) + 0.7)
         ax = drawing.open_axes("ImageDisplay.plot", ax, size)
         self.ax_, self.figure_ = ax, ax.figure
         if self.notice:
             drawing.draw_notice(ax, self.notice)
             return self
         ax.set_axis_off()
-        pale = np.where(self.may_go[..., np.newaxis], 0.45 * self.image + 0.55, self.image)
-        ax.imshow(pale, interpolation="nearest")
-        self._draw_hatch(ax)
-        self._draw_borders(ax)
-        for superpixel, weight in self.weights.items():
-            self._draw_sign(ax, superpixel, weight)
+        ax.imshow(self.tinted, interpolation="nearest")
+        self._draw_outlines(ax)
+        ax.set(xlim=(-0.5, wide - 0.5), ylim=(high - 0.5, -0.5))
+        for superpixel in list(self.weights)[:MOST_SIGNS]:
+            self._draw_sign(ax, superpixel)
         drawing.title(ax, self.headline)
+        if self.weights:
+            self._draw_scale(ax)
         drawing.legend_below(ax, self._key())
         return self
 
-    def _draw_hatch(self, ax: Any) -> None:
-        """Stripes on what may go, which is pale already: an image may be pale itself."""
-        if self.may_go.any():
-            edges = np.pad(self.may_go, 1).astype(np.float64)  # so that the image's border closes a shape
-            places = [np.arange(-1, size + 1) for size in reversed(self.may_go.shape)]
-            hatched = ax.contourf(*places, edges, levels=[0.5, 1.5], colors="none", hatches=["//"])
-            hatched.set(edgecolor=drawing.SOFT, linewidth=0)
-        high, wide = self.may_go.shape
-        ax.set_xlim(-0.5, wide - 0.5)
-        ax.set_ylim(high - 0.5, -0.5)
+    @property
+    def tinted(self) -> FloatArray:
+        """The picture in grey, every superpixel with as much colour as it has weight."""
+        grey = np.repeat((self.image @ [0.299, 0.587, 0.114])[..., np.newaxis], 3, axis=2)
+        strength = np.zeros(self.segments.shape)
+        for superpixel, weight in self.weights.items():
+            strength[self.segments == superpixel] = weight / self._largest
+        return _blended(grey, strength)
 
-    def _draw_borders(self, ax: Any) -> None:
-        """Lines between superpixels: thick between one that may go and one that must stay."""
-        collections = require("matplotlib.collections", "ImageDisplay.plot", extra="plot")
-        thick = [((x, y), (x2, y2)) for x, y, x2, y2 in _borders(self.may_go)]
-        thin = [((x, y), (x2, y2)) for x, y, x2, y2 in _borders(self.segments)]
-        ax.add_collection(collections.LineCollection(thin, colors="white", linewidths=0.8, zorder=3))
-        ax.add_collection(collections.LineCollection(thick, colors="white", linewidths=3.4, zorder=3.1))
-        ax.add_collection(collections.LineCollection(thick, colors=drawing.INK, linewidths=1.6, zorder=3.2))
+    @property
+    def _largest(self) -> float:
+        return max(map(abs, self.weights.values()), default=1.0)
 
-    def _draw_sign(self, ax: Any, superpixel: int, weight: float) -> None:
+    def _draw_outlines(self, ax: Any) -> None:
+        """A line inside every superpixel, along its border: dashed where it may go, solid where not."""
+        times = math.ceil(FINE / max(self.segments.shape))
+        parts = np.kron(self.segments, np.ones((times, times), dtype=np.int64))
+        depth = _depth(parts)
+        places = [(np.arange(size) + 0.5) / times - 0.5 for size in reversed(parts.shape)]
+        held = np.kron(self.may_go, np.ones((times, times), dtype=np.bool_))
+        level = [max(1.0, INSET * max(parts.shape))]
+        for inside, dashes, width in ((held, MAY_GO, 1.0), (~held, "-", 2.0)):
+            field = np.where(inside, depth, 0.0)
+            if field.max() > level[0]:
+                ax.contour(*places, field, level, colors="white", linewidths=width + 1.2, alpha=0.85)
+                ax.contour(*places, field, level, colors=drawing.INK, linewidths=width, linestyles=[dashes])
+
+    def _draw_sign(self, ax: Any, superpixel: int) -> None:
+        weight = self.weights[superpixel]
         rows, columns = np.nonzero(self.segments == superpixel)
         # The pixel nearest to the middle: the middle itself may lie outside.
         nearest = np.argmin((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2)
@@ -132,27 +159,72 @@ class ImageDisplay:
             sign,
             ha="center",
             va="center",
-            size=10,
+            size=9,
             weight="bold",
             color="white" if weight > 0 else drawing.INK,
             zorder=4,
-            bbox={"boxstyle": "circle,pad=0.15", "facecolor": back, "edgecolor": "white", "lw": 0.8},
+            bbox={"boxstyle": "circle,pad=0.12", "facecolor": back, "edgecolor": "white", "lw": 0.8},
         )
 
+    def _draw_scale(self, ax: Any) -> None:
+        """A bar beside the picture that says which colour is which weight."""
+        colors = require("matplotlib.colors", "ImageDisplay.plot", extra="plot")
+        cm = require("matplotlib.cm", "ImageDisplay.plot", extra="plot")
+        strength = np.linspace(-1, 1, 101)
+        map_ = colors.ListedColormap(_blended(np.full((101, 3), 0.85), strength))
+        scale = cm.ScalarMappable(colors.Normalize(-self._largest, self._largest), map_)
+        bar = ax.figure.colorbar(scale, ax=ax, fraction=0.04, pad=0.02, aspect=30)
+        ends = [-self._largest, 0.0, self._largest]
+        bar.set_ticks(ends, labels=[drawing.signed(end) for end in ends])
+        bar.set_label(f"weight{self.about}", fontsize=8, parse_math=False)
+        bar.ax.tick_params(labelsize=8)
+        bar.outline.set_visible(False)
+
     def _key(self) -> list[Any]:
-        patches = require("matplotlib.patches", "ImageDisplay.plot", extra="plot")
-        pale = {"facecolor": "white", "edgecolor": drawing.SOFT, "hatch": "//", "lw": 0.6}
-        key = [
-            patches.Patch(label="may go", **pale),
-            patches.Patch(label="must stay", facecolor=drawing.SOFT, edgecolor=drawing.INK),
+        lines = require("matplotlib.lines", "ImageDisplay.plot", extra="plot")
+        return [
+            lines.Line2D([], [], color=drawing.INK, lw=1.4, ls=MAY_GO, label="dashed: may be hidden, or not"),
+            lines.Line2D([], [], color=drawing.INK, lw=2, label="solid: must stay"),
         ]
-        for sign, colour in (("+", drawing.PLUS), ("\N{MINUS SIGN}", drawing.MINUS)):
-            if any(drawing.sign_colour(weight) == colour for weight in self.weights.values()):
-                key.append(patches.Patch(label=f"weight {sign}", facecolor=colour))
-        return key
 
 
-def _pixels(image: Any) -> FloatArray:
+def _blended(grey: FloatArray, strength: FloatArray) -> FloatArray:
+    """Colours from 0 to 1: grey, and as much of a sign's colour as the strength, from -1 to 1, says."""
+    colours = np.array([_rgb(drawing.MINUS), _rgb(drawing.PLUS)])[(strength > 0).astype(np.int64)]
+    share = STRONGEST * np.abs(strength)[..., np.newaxis]
+    return np.asarray((1 - share) * grey + share * colours, dtype=np.float64)
+
+
+def _rgb(colour: str) -> tuple[float, ...]:
+    return tuple(int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
+
+
+def _depth(parts: AnyArray) -> FloatArray:
+    """How far every pixel is from the border of its part, in pixels; the image's own border is one."""
+    from scipy.ndimage import distance_transform_edt
+
+    padded = np.pad(parts, 1, constant_values=parts.min() - 1)
+    own = padded[1:-1, 1:-1]
+    same = np.ones(parts.shape, dtype=np.bool_)
+    for other in (padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]):
+        same &= own == other
+    return np.asarray(distance_transform_edt(np.pad(same, 1))[1:-1, 1:-1], dtype=np.float64)
+
+
+def _patches(region: GuaranteeRegion, pixels: FloatArray) -> AnyArray:
+    """The patches that shap's images are cut into where no segments are given."""
+    from lime_guarantee.adapters.shap_parts import PATCHES, grid_of_patches
+
+    explained = region.explained
+    if explained is None or explained.kind != "shap image" or "segments" in explained.options:
+        raise InvalidInputError(
+            "segments: the superpixel of every pixel is required: LIME's explanation.segments, or the "
+            "segments= that the region was asked with."
+        )
+    return grid_of_patches(pixels.shape[:2], int(explained.options.get("patches", PATCHES)))
+
+
+def pixels_of(image: Any) -> FloatArray:
     """An image in colours from 0 to 1."""
     array = np.asarray(image)
     if array.ndim == 2:
@@ -166,12 +238,3 @@ def _pixels(image: Any) -> FloatArray:
         return pixels / 255
     low, high = min(0.0, float(pixels.min())), max(1.0, float(pixels.max()))
     return (pixels - low) / (high - low)
-
-
-def _borders(areas: AnyArray) -> list[tuple[float, float, float, float]]:
-    """The sides of pixels whose neighbours belong to another area."""
-    y, x = np.nonzero(areas[:, 1:] != areas[:, :-1])
-    upright = [(a + 0.5, b - 0.5, a + 0.5, b + 0.5) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    y, x = np.nonzero(areas[1:] != areas[:-1])
-    level = [(a - 0.5, b + 0.5, a + 0.5, b + 0.5) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
-    return upright + level

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lime_guarantee.region.report import in_presence, measure_of
+from lime_guarantee.region.report import in_presence, measure_of, reach_text
 from lime_guarantee.support.arrays import FloatArray
 from lime_guarantee.support.checks import check_count
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
@@ -18,7 +19,10 @@ from lime_guarantee.views.plots.scales import histogram
 if TYPE_CHECKING:
     from lime_guarantee.region.region import GuaranteeRegion
 
-LONGEST_EXTENT = 24
+LONGEST_EXTENT = 26
+"""Characters of a line that says what is certified; a set of categories may take two."""
+
+LONGEST_VALUE = 18
 
 
 @dataclass(eq=False)
@@ -70,28 +74,18 @@ class RegionDisplay:
             return cls((), "", "", drawing.no_region(region))
         order = shown_order(region, parts_in_place=False)
         shown, rest = order[:max_features], order[max_features:]
-        names = drawing.short_names(region.names)
-        points = None if data is None else region.domain.encode(data)
-        rows = tuple(
-            replace(
-                row,
-                name=names[row.position],
-                extent=_short_extent(row, parts=in_presence(region)),
-                data=_heights(row, points),
-            )
-            for row in feature_rows(region, shown)
-        )
-        return cls(rows, _summary(region, rest) if rest else "", _headline(region))
+        return cls(short_rows(region, shown, data), summary(region, rest) if rest else "", headline(region))
 
     def plot(self, ax: Any = None) -> RegionDisplay:
         """Draw it, on the axes given or on those of a new figure."""
         height = (0.42 if self._has_data else 0.3) * (len(self.rows) + bool(self.rest)) + 1.1
-        ax = drawing.open_axes("RegionDisplay.plot", ax, (9.0, 2.2 if self.notice else height))
+        ax = drawing.open_axes("RegionDisplay.plot", ax, (9.8, 2.2 if self.notice else height))
         self.ax_, self.figure_ = ax, ax.figure
         if self.notice:
             drawing.draw_notice(ax, self.notice)
             return self
-        painter = RowPainter(ax, self)
+        painter = RowPainter(ax, self.rows, self.rest)
+        drawing.title(ax, self.headline)
         drawing.settle(ax)
         painter.paint()
         return self
@@ -99,6 +93,22 @@ class RegionDisplay:
     @property
     def _has_data(self) -> bool:
         return any(row.data is not None for row in self.rows)
+
+
+def short_rows(region: GuaranteeRegion, shown: list[int], data: Any = None) -> tuple[FeatureRow, ...]:
+    """The rows of these features in texts that have room in a picture, with the data behind them."""
+    names = drawing.short_names(region.names)
+    points = None if data is None else region.domain.encode(data)
+    return tuple(
+        replace(
+            row,
+            name=names[row.position],
+            extent=_short_extent(row, parts=in_presence(region)),
+            instance_text="" if in_presence(region) else _short_value(row),
+            data=_heights(row, points),
+        )
+        for row in feature_rows(region, shown)
+    )
 
 
 def _heights(row: FeatureRow, points: FloatArray | None) -> FloatArray | None:
@@ -113,15 +123,36 @@ def _short_extent(row: FeatureRow, *, parts: bool) -> str:
         return row.extent
     if parts:
         return "may go" if free else "must stay"
-    text = "free" if free else row.extent
-    if row.cells and not row.axis.is_switch:  # a hyphen in a name is no minus
-        return drawing.short(text, LONGEST_EXTENT)
-    if len(text) > LONGEST_EXTENT:  # so narrow that its ends differ in the last digits only
+    if free:
+        return "free"
+    if row.choices and not row.axis.ordered:
+        return _short_set(row)
+    if len(row.extent) > LONGEST_EXTENT:  # so narrow that its ends differ in the last digits only
         return f"near {drawing.value(row.axis, row.bar[0])}"
-    return text.replace("-", "\N{MINUS SIGN}")
+    return row.extent.replace("-", "\N{MINUS SIGN}")
 
 
-def _headline(region: GuaranteeRegion) -> str:
+def _short_set(row: FeatureRow) -> str:
+    """The allowed categories on a line or two; else those that are not allowed; else how many are."""
+    inside = sorted(
+        (label for label, held in row.choices if held), key=lambda label: label != row.instance_text
+    )
+    outside = [label for label, held in row.choices if not held]
+    for text in ("{" + ", ".join(inside) + "}", "all but " + ", ".join(outside)):
+        lines = textwrap.wrap(text, LONGEST_EXTENT, break_long_words=False, break_on_hyphens=False)
+        if len(lines) <= 2 and max(map(len, lines)) <= LONGEST_EXTENT:
+            return "\n".join(lines)
+    return f"{len(inside)} of {len(row.cells)} categories"
+
+
+def _short_value(row: FeatureRow) -> str:
+    """The instance's value in few characters."""
+    text = drawing.short(row.instance_text, LONGEST_VALUE)
+    return text.replace("-", "\N{MINUS SIGN}") if row.axis.ordered else text  # a hyphen in a name is no minus
+
+
+def headline(region: GuaranteeRegion) -> str:
+    """The promise, on a line."""
     promise = f"at least {100 * region.purity:.12g} %"
     confidence = f"confidence {100 * region.confidence:.12g} %"
     if in_presence(region):
@@ -131,7 +162,7 @@ def _headline(region: GuaranteeRegion) -> str:
     return f"Faithful on {promise} of {measure_of(region).rows}{shape}; {confidence}"
 
 
-def _summary(region: GuaranteeRegion, rest: list[int]) -> str:
+def summary(region: GuaranteeRegion, rest: list[int]) -> str:
     """The features that have no row of their own."""
     constant = np.array([axis.constant for axis in region.domain.axes])[rest]
     reach = np.where(constant, np.inf, region.reach[rest])
@@ -140,7 +171,5 @@ def _summary(region: GuaranteeRegion, rest: list[int]) -> str:
         facts.append(f"{constant.sum()} constant")
     if np.any(reach < 1):
         shortest = rest[int(np.argmin(reach))]
-        facts.append(
-            f"shortest reach {drawing.percent(reach.min())} ({drawing.short(region.names[shortest])})"
-        )
+        facts.append(f"shortest reach {reach_text(reach.min())} ({drawing.short(region.names[shortest])})")
     return f"and {len(rest)} more: {', '.join(facts)}"

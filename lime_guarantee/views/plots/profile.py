@@ -27,7 +27,11 @@ PLACES = 201
 MOST_MARKS = 40
 """Cells beyond so many are drawn as lines."""
 
-SURROGATE, BAND, HELD = "#009E73", "#A9DCCB", "#E6E6E6"
+SURROGATE, BAND, COUNTED, HELD = "#009E73", "#8FCFB9", "#CDEBE0", "#DCDCDC"
+
+Counted = tuple[FloatArray, FloatArray]
+"""Between what the model's answers count as faithful, place by place: infinite where nothing limits them on
+that side, NaN where none would count."""
 
 
 @dataclass(eq=False)
@@ -49,6 +53,9 @@ class ProfileDisplay:
         By the region's own rule, which looks at all the scores.
     tolerance : float or None
         Half the width of the band around the surrogate; None where the rule has no such number.
+    counted : pair of arrays, or None
+        Between what the model's answers count as faithful, by the whole rule; infinite where the class alone
+        decides, NaN where none would count. None for a rule of one's own.
     by_class : bool
         Whether the two need not be near each other where they choose the same class.
     threshold : float or None
@@ -74,6 +81,7 @@ class ProfileDisplay:
     surrogate: FloatArray
     faithful: BoolArray
     tolerance: float | None
+    counted: Counted | None
     by_class: bool
     threshold: float | None
     output: str
@@ -109,11 +117,12 @@ class ProfileDisplay:
         model, surrogate = ask(found, region.domain, home, {i: where})
         faithful = found.agreement(model, surrogate)
         several, by_class = model.ndim == 2, isinstance(found.agreement, SameClass)
-        if several:
-            chosen = int(model[at_home].argmax())
-            model, surrogate = model[:, chosen], surrogate[:, chosen]
         if isinstance(found.agreement, SameChange):
             surrogate = surrogate + (model[at_home] - surrogate[at_home])
+        chosen = int(model[at_home].argmax()) if several else None
+        counted = _counted(found.agreement, model, surrogate, chosen)
+        if several:
+            model, surrogate = model[:, chosen], surrogate[:, chosen]
         return cls(
             name=region.names[i],
             coordinates=where,
@@ -121,6 +130,7 @@ class ProfileDisplay:
             surrogate=surrogate,
             faithful=faithful,
             tolerance=_tolerance(found.agreement),
+            counted=counted,
             by_class=by_class,
             threshold=0.5 if by_class and not several else None,
             output=_output(region, several=several),
@@ -139,10 +149,15 @@ class ProfileDisplay:
         drawing.bare(ax, "left", "bottom")
         drawing.title(ax, self.headline)
         ax.set_xlim(*self.ends)
+        ax.set_ylim(*self._limits())
         ax.set_xlabel(drawing.short(self.name, 60), parse_math=False)
         ax.set_ylabel(drawing.short(self.output, 44), parse_math=False)
         for start, end in self.held:
-            ax.axvspan(start, end, facecolor=HELD, edgecolor=drawing.SOFT, lw=0.8, zorder=0)
+            ax.axvspan(start, end, facecolor=HELD, lw=0, zorder=0)
+            for edge in (start, end):  # seen through what is shaded, too
+                ax.axvline(edge, color=drawing.SOFT, lw=1, zorder=2.5)
+        if not self.held:
+            drawing.draw_banner(ax)
         if self.threshold is not None:
             ax.axhline(self.threshold, color=drawing.SOFT, lw=1, ls="--", zorder=1)
         if self.stepped and len(self.coordinates) <= MOST_MARKS:
@@ -158,14 +173,32 @@ class ProfileDisplay:
         drawing.legend_below(ax, self._key(), points=40)
         return self
 
+    def _limits(self) -> tuple[float, float]:
+        """The ends of the axis upwards: model, surrogate and its band lie between them."""
+        near = self.tolerance or 0.0
+        seen = [self.model, self.surrogate - near, self.surrogate + near]
+        threshold = [] if self.threshold is None else [self.threshold]
+        low, high = (float(end([*map(end, seen), *threshold])) for end in (np.min, np.max))
+        margin = 0.06 * (high - low) or 0.5
+        return low - margin, high + margin
+
+    def _fills(self) -> list[tuple[FloatArray, FloatArray, dict[str, Any]]]:
+        """What is shaded: all that counts as faithful and, darker in it, what is near the surrogate."""
+        fills = []
+        if self.counted is not None and self.by_class:
+            low, high = (np.clip(bound, *self._limits()) for bound in self.counted)
+            fills.append((low, high, {"color": COUNTED, "alpha": 0.7, "zorder": 1}))
+        if self.tolerance is not None:
+            low, high = self.surrogate - self.tolerance, self.surrogate + self.tolerance
+            fills.append((low, high, {"color": BAND, "alpha": 0.6, "zorder": 2}))
+        return fills
+
     def _draw_lines(self, ax: Any) -> None:
         style = "steps-mid" if self.stepped else "default"
         x, g = self.coordinates, self.surrogate
-        if self.tolerance is not None:
+        for low, high, fill in self._fills():
             step = "mid" if self.stepped else None
-            ax.fill_between(
-                x, g - self.tolerance, g + self.tolerance, step=step, color=BAND, lw=0, alpha=0.7, zorder=2
-            )
+            ax.fill_between(x, low, high, step=step, lw=0, **fill)
         ax.plot(x, g, color=SURROGATE, lw=2, ls=(0, (5, 2)), drawstyle=style, zorder=4)
         ax.plot(x, self.model, color=drawing.INK, lw=2, drawstyle=style, zorder=5)
         failing = np.where(self.faithful, np.nan, self.model)
@@ -173,8 +206,8 @@ class ProfileDisplay:
 
     def _draw_marks(self, ax: Any) -> None:
         x, g, good = self.coordinates, self.surrogate, self.faithful
-        if self.tolerance is not None:
-            ax.bar(x, 2 * self.tolerance, 0.6, g - self.tolerance, color=BAND, alpha=0.7, zorder=2)
+        for low, high, fill in self._fills():
+            ax.bar(x, np.nan_to_num(high - low), 0.6, np.nan_to_num(low), **fill)
         ax.hlines(g, x - 0.3, x + 0.3, color=SURROGATE, lw=2, ls=(0, (5, 2)), zorder=4)
         ax.plot(x[good], self.model[good], "o", color=drawing.INK, ms=6, zorder=5)
         ax.plot(x[~good], self.model[~good], "X", color=drawing.FAILING, ms=9, mec="white", zorder=6)
@@ -212,10 +245,10 @@ class ProfileDisplay:
             lines.Line2D([], [], color=SURROGATE, lw=2, ls=(0, (4, 1.5)), label="explanation"),
         ]
         if self.tolerance is not None:
-            near = f"\N{PLUS-MINUS SIGN} {drawing.number(self.tolerance, 3)}"
-            key.append(
-                patches.Patch(color=BAND, label=near + (", or the same class" if self.by_class else ""))
-            )
+            near = f"faithful: within {drawing.number(self.tolerance, 3)}"
+            key.append(patches.Patch(color=BAND, alpha=0.8, label=near))
+        if self.by_class:
+            key.append(patches.Patch(facecolor=COUNTED, edgecolor=BAND, lw=0.8, label="or the same class"))
         if self.held:
             key.append(patches.Patch(facecolor=HELD, edgecolor=drawing.SOFT, lw=0.8, label="the region"))
         if not self.faithful.all():
@@ -230,6 +263,32 @@ class ProfileDisplay:
 def _tolerance(agreement: Agreement) -> float | None:
     known = isinstance(agreement, (SameClass, SameValue, SameChange))
     return float(agreement.tolerance) if known else None  # type: ignore[attr-defined]
+
+
+def _counted(
+    agreement: Agreement, model: FloatArray, surrogate: FloatArray, chosen: int | None
+) -> Counted | None:
+    """Between what the model's answers count as faithful; of several scores, those of the chosen one."""
+    near = _tolerance(agreement)
+    if near is None:
+        return None
+    if chosen is None:
+        low, high = surrogate - near, surrogate + near
+        if not isinstance(agreement, SameClass):
+            return low, high
+        yes = surrogate >= 0.5
+        return np.where(yes, np.minimum(low, 0.5), -np.inf), np.where(yes, np.inf, np.maximum(high, 0.5))
+    low, high = surrogate[:, chosen] - near, surrogate[:, chosen] + near
+    if isinstance(agreement, SameClass):
+        # Where the model chooses another class, that one's score decides, whatever this one's is.
+        by_band = (model.argmax(axis=1) == chosen) & (surrogate.argmax(axis=1) != chosen)
+        counts = by_band | agreement(model, surrogate)
+        low, high = np.where(by_band, low, -np.inf), np.where(by_band, high, np.inf)
+    else:
+        gaps = np.abs(model - surrogate)
+        gaps[:, chosen] = 0.0
+        counts = (gaps < near).all(axis=1)
+    return np.where(counts, low, np.nan), np.where(counts, high, np.nan)
 
 
 def _output(region: GuaranteeRegion, *, several: bool) -> str:

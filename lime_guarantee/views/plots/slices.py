@@ -153,6 +153,7 @@ class SliceDisplay:
 
     def _draw_region(self, ax: Any) -> None:
         if self.box is None:
+            drawing.draw_banner(ax)
             return
         patches = require("matplotlib.patches", "SliceDisplay.plot", extra="plot")
         (left, right), (bottom, top) = self.box

@@ -28,6 +28,7 @@ SIGN = 0.75
 """Size of a sign over that of the word it stands at."""
 
 MAY_GO = "#757575"
+DOTTED = (0, (1, 1.5))
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ Line = list[list[Piece]]
 
 @dataclass(eq=False)
 class TextDisplay:
-    """A text: words that may go are grey and struck through, those with a weight are tinted and signed.
+    """A text: words that must stay are boxed, those that may go are dotted; weights are tints and signs.
 
     Make one with `TextDisplay.from_region` or ``region.plot_text()``.
 
@@ -82,12 +83,12 @@ class TextDisplay:
         Parameters
         ----------
         region : GuaranteeRegion
-            Of a LIME explanation of a text.
+            Of an explanation of a text.
         text : str, optional
             The text that was explained. By default the one that the region still has; where it has none,
             because it was read from JSON or a pickle, the words alone are shown, in their order.
         """
-        if region.explained is None or region.explained.kind != "lime text":
+        if region.explained is None or region.explained.kind not in ("lime text", "shap text"):
             raise InvalidInputError("plot_text: only the region of a text explanation has words.")
         if not region:
             return cls((), "", drawing.no_region(region))
@@ -138,9 +139,10 @@ class TextDisplay:
         lines = require("matplotlib.lines", "TextDisplay.plot", extra="plot")
         patches = require("matplotlib.patches", "TextDisplay.plot", extra="plot")
 
+        boxed = {"facecolor": "none", "edgecolor": drawing.INK, "lw": 1.2}
         key = [
-            lines.Line2D([], [], color=drawing.INK, lw=1, label="struck: may go"),
-            lines.Line2D([], [], color=drawing.INK, lw=1.6, label="underlined: must stay"),
+            patches.Patch(label="must stay", **boxed),
+            lines.Line2D([], [], color=MAY_GO, lw=1.4, ls=DOTTED, label="may be removed, or not"),
         ]
         for colour, label in ((drawing.PLUS, "weight +"), (drawing.MINUS, "weight \N{MINUS SIGN}")):
             if any(drawing.sign_colour(piece.weight) == colour for piece in self.pieces):
@@ -192,25 +194,23 @@ def _draw_piece(
 ) -> None:
     (x, y), wide = at, metric.text_width(piece.text, size)
     if piece.weight:
-        patches = require("matplotlib.patches", "TextDisplay.plot", extra="plot")
-        ax.add_patch(
-            patches.Rectangle(
-                (x - 0.5, y - 0.98 * size),
-                metric.width(piece, size) + 1,
-                1.32 * size,
-                facecolor=drawing.sign_colour(piece.weight),
-                alpha=0.12 + 0.38 * strength,
-                lw=0,
-                zorder=1,
-            )
-        )
+        tint = {"facecolor": drawing.sign_colour(piece.weight), "alpha": 0.12 + 0.38 * strength, "lw": 0}
+        ax.add_patch(_frame(metric, piece, at, size, zorder=1, **tint))
         ax.text(x + wide + 1.5, y - 0.32 * size, _sign(piece), size=SIGN * size, color=drawing.INK, zorder=3)
-    colour = MAY_GO if piece.may_go else drawing.INK
-    ax.text(x, y, piece.text, size=size, color=colour, parse_math=False, zorder=3)
+    ax.text(x, y, piece.text, size=size, color=drawing.INK, parse_math=False, zorder=3)
     if piece.may_go:
-        ax.hlines(y - 0.28 * size, x, x + wide, color=drawing.INK, lw=0.09 * size, zorder=4)
+        ax.hlines(y + 0.24 * size, x, x + wide, color=MAY_GO, lw=0.12 * size, ls=DOTTED, zorder=4)
     elif piece.part is not None:
-        ax.hlines(y + 0.22 * size, x, x + wide, color=drawing.INK, lw=0.13 * size, zorder=4)
+        ax.add_patch(
+            _frame(metric, piece, at, size, fill=False, edgecolor=drawing.INK, lw=0.1 * size, zorder=4)
+        )
+
+
+def _frame(metric: _Metric, piece: Piece, at: tuple[float, float], size: float, **style: Any) -> Any:
+    """A rectangle around a piece and its sign."""
+    patches = require("matplotlib.patches", "TextDisplay.plot", extra="plot")
+    corner, wide = (at[0] - 1, at[1] - 0.98 * size), metric.width(piece, size) + 2
+    return patches.Rectangle(corner, wide, 1.32 * size, **style)
 
 
 def _sign(piece: Piece) -> str:
