@@ -39,7 +39,7 @@ KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
 """Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
 one."""
 
-SLOPE, BEND, STEP = 17.0, 11.0, 3.0
+SLOPE, BEND, STEP = 17.0, 11.0, 5.0
 """What profiles are expected to be: their slopes, how these change along the way, and steps between knots, as
 standard deviations of log-odds, over the square root of the number of features: so the sum of all profiles is
 of one size, however many there are. Most boundaries are smooth, so slopes are freer than steps."""
