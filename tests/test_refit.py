@@ -153,7 +153,7 @@ def test_a_fit_leaves_alone_what_it_cannot_follow():
 def test_sides_are_cut_where_the_failures_are():
     cube = Uniform().cube(Domain.from_bounds([0, 0], [1, 1]), np.array([0.2, 0.5]))
     points = np.random.default_rng(0).random((2_000, 2))
-    box = peeled(points, points[:, 0] > 0.6, cube.whole)
+    box = peeled(points, points[:, 0] > 0.6, cube.whole, target=0.02)
     assert box.upper[0] == pytest.approx(0.61, abs=0.03)
     assert (box.lower[0], box.lower[1], box.upper[1]) == (0, 0, 1)
 
