@@ -21,7 +21,7 @@ PAYS = float(np.log10(2.0))
 """A line pays if its region is so many decades larger than the best constant's: a factor of two."""
 
 MOST_TIMES = 4
-"""The most evaluations of a refit, in those of the constant's region."""
+"""The most evaluations of a refit, in those of the best constant and its region."""
 
 FEWEST_ROWS = 200
 """With fewer rows to be asked, no line is fitted."""
@@ -81,7 +81,7 @@ def refit(
     constant would not do there. Elsewhere the constant is returned, and its region says that the model is
     flat. An explanation that is a line already (LIME's without bins) is tried as it is, too, and kept where
     nothing larger is found. All are certified from one error budget, on fresh draws; all of it takes at most
-    four times the evaluations of the constant's region.
+    four times the evaluations of the best constant and its region.
 
     Parameters
     ----------
@@ -152,10 +152,10 @@ def refit_problem(
     """
     case = RefitCase(problem, settings, most_offset, most_features(problem, num_features))
     constant = case.best_constant()
-    rows, limit = case.spent, MOST_TIMES * case.spent
+    rows, limit = case.spent, MOST_TIMES * case.asked
     if not constant.region or constant.size > -PAYS or min(rows, case.room(limit)) < FEWEST_ROWS:
         return _constant(case, constant)  # there is no region, nothing twice as large, or no room
-    own = case.own(constant, limit)
+    own = case.own(constant, limit - 2 * rows)  # the rest is for fitting another, and for its region
     lines = [] if own is None else [own]
     rows = min(rows if own is None else rows // 2, case.room(limit))
     if rows >= FEWEST_ROWS:

@@ -31,8 +31,9 @@ FIRST_ROWS, FIRST_ROUNDS = 2_000, 10
 ROUNDS = 16
 """The batches in which a line is fitted."""
 
-LOOKED_AT = 200
-"""So many draws from the constant's box tell whether the explanation's own line may have a larger one."""
+LOOKED_AT, FEWEST_HELD = 200, 0.2
+"""So many draws from the constant's box, and the share on which it must hold, tell whether the explanation's own
+line may have a larger one."""
 
 RESAMPLES = 20
 """How often the line is fitted to the draws resampled, to see which of its weights are identified."""
@@ -122,24 +123,34 @@ class RefitCase:
         return self.certified(constant, None if limit is None else limit // 2)
 
     def own_line(self) -> Line | None:
-        """The explanation's own line, if it is one, as near to the model at the instance as it must be."""
+        """The explanation's own line, if it is one.
+
+        Where it misses the model at the instance by more than a line may, it is moved to the model's answer.
+        """
         own = line_of(self.problem.surrogate, self.blank, self.column)
         if own is None or not 0 < own.features.size <= self.most_features:
             return None
-        if self.by_class and self.most_offset:  # there it may be anywhere on the same side of the border
-            return own
-        return replace(own, offset=float(np.clip(own.offset, -self.most_offset, self.most_offset)))
+        near = abs(own.offset) <= self.most_offset
+        if self.by_class and self.most_offset:
+            near = bool(self.search.faithful(np.array([own.at_home]), np.array([own.intercept]))[0])
+        return own if near else replace(own, offset=0.0)
 
     def own(self, constant: Certified, limit: int) -> Certified | None:
-        """The explanation's own line with its region, unless it fails on most of the constant's."""
+        """The explanation's own line with its region, unless it fails nearly everywhere in the constant's.
+
+        Parameters
+        ----------
+        constant : Certified
+        limit : int
+            On all evaluations up to then.
+        """
         line = self.own_line()
         if line is None or self.room(limit) < LOOKED_AT:
             return None
         self.pool.move_to(constant.box.cube)
-        if self.search.share_held(line, constant.box, LOOKED_AT) < 0.5:
+        if self.search.share_held(line, constant.box, LOOKED_AT) < FEWEST_HELD:
             return None
-        asked = self.asked
-        return self.certified(line, asked + (self._limit(limit) - asked) // 2)
+        return self.certified(line, limit)
 
     def fitted(self, start: Certified, rows: int) -> Candidate:
         """A line fitted to draws, from a line and its box on."""
