@@ -22,12 +22,14 @@ from lime_guarantee import (
     SameChange,
     SameClass,
     SameValue,
+    Settings,
     find_region,
     refit,
     wrap,
 )
 from lime_guarantee.choosing.line_fit import Fit
 from lime_guarantee.choosing.line_search import peeled
+from lime_guarantee.choosing.refit_case import RefitCase
 from lime_guarantee.problem.line import Line, line_of
 from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
 from lime_guarantee.space.measure import Uniform
@@ -152,8 +154,25 @@ def test_the_explanations_own_line_is_kept_where_nothing_is_larger():
     np.testing.assert_allclose(found.line.weights / found.line.scale, [2.0, -1.0, 0.0, 0.0], atol=1e-9)
     assert (found.evaluations, found.region.calls) == (sum(asked), len(asked))
     assert found.evaluations <= 4 * found.constant.evaluations
-    # With fewer features it is no candidate.
-    assert refit(problem, num_features=1, random_state=0).line.features.tolist() == [0]
+
+
+def test_an_own_line_that_misses_the_instance_is_moved_to_the_model():
+    at_home = cubic(HOME[np.newaxis])[0]
+
+    def own_line(missed, most_features=2, rule=None):
+        own = line_through(at_home + missed, [2.0, -1.0, 0.0, 0.0], HOME)
+        problem = Problem(cubic, own, rule or SameValue(0.3), HOME, CUBE)
+        return RefitCase(problem, Settings(random_state=0), 0.5, most_features).own_line()
+
+    assert own_line(0.14).offset == pytest.approx(0.14)  # up to half the tolerance it stays where it is
+    assert own_line(0.16).offset == own_line(-2.0).offset == 0
+    assert own_line(0.14, rule=SameChange(0.3, at_home, at_home + 0.14)).offset == 0
+    assert own_line(0.6, rule=SameClass(0.05)).offset == 0  # on the other side of the border
+    assert own_line(0.0, most_features=1) is None
+    border = line_through(0.9, [0.1, 0.0, 0.0, 0.0], HOME)
+    problem = Problem(lambda X: np.full(len(X), 0.6), border, SameClass(0.05), HOME, CUBE)
+    by_class = RefitCase(problem, Settings(random_state=0), 0.5, 2).own_line()
+    assert by_class.intercept == pytest.approx(0.9)  # the same class: nothing is missed
 
 
 def test_an_own_line_that_is_wrong_does_no_harm(counted):

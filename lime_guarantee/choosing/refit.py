@@ -133,8 +133,8 @@ def refit_problem(
     """Fit a line to the model of a problem for the largest region that can be certified.
 
     Certified are, in this order and from one error budget, the best constant, the problem's own surrogate if
-    it is a line that may have a larger region, and a line fitted from the larger of the two on. The largest is
-    returned.
+    it is a line that may have a larger region, and a line fitted from the larger of the two on. The largest
+    is returned.
 
     Parameters
     ----------

@@ -32,8 +32,8 @@ ROUNDS = 16
 """The batches in which a line is fitted."""
 
 LOOKED_AT, FEWEST_HELD = 200, 0.2
-"""So many draws from the constant's box, and the share on which it must hold, tell whether the explanation's own
-line may have a larger one."""
+"""So many draws from the constant's box are looked at. An explanation's own line that holds on less than this
+share of them is not tried: its region would be smaller."""
 
 RESAMPLES = 20
 """How often the line is fitted to the draws resampled, to see which of its weights are identified."""
