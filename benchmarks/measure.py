@@ -29,18 +29,18 @@ class Measurement:
 
 
 class Timed:
-    """A function that knows how long it took."""
+    """A function that knows how long it took, by a clock."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], clock: Callable[[], float] = time.perf_counter) -> None:
+        self.function, self.clock = function, clock
         self.seconds = 0.0
 
-    def __call__(self, X: Any) -> Any:
-        start = time.perf_counter()
+    def __call__(self, *given: Any) -> Any:
+        start = self.clock()
         try:
-            return self.function(X)
+            return self.function(*given)
         finally:
-            self.seconds += time.perf_counter() - start
+            self.seconds += self.clock() - start
 
 
 def measure(

@@ -1,18 +1,20 @@
 """What a measure does to regions: how many held-out rows they cover, and how faithful those are.
 
 LIME with its own settings explains rows that were held out; each explanation gets a region under every
-measure. Run it as ``python -m benchmarks.measures``.
+measure. Run it as ``python -m benchmarks.measures``. With ``--records FILE`` every region is kept as soon as
+it is found: the same command goes on where a run was cut off, and ``--minutes`` cuts it off. So the cells can
+be measured in parts, and the last call prints the whole table.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.datasets import machine
+from benchmarks.kept import Job, Key, run_jobs
 from lime_guarantee import GuaranteeRegion, wrap
 from lime_guarantee.errors import GuaranteeWarning
 from lime_guarantee.problem.problem import Problem
@@ -234,14 +237,29 @@ def measure_region(region: GuaranteeRegion, fitted: Fitted, row: int, seconds: f
     )
 
 
-def regions(fitted: Fitted, rows: int, names: Sequence[str]) -> Iterator[tuple[str, Row]]:
-    """Explain the first held-out rows, and measure a region of each under every measure."""
-    for row in range(rows):
-        explanation = explain(fitted, row)
-        for name in names:
-            start = time.perf_counter()
-            region = explanation.guarantee_region(purity=PURITY, random_state=row, **OPTIONS[name])
-            yield name, measure_region(region, fitted, row, time.perf_counter() - start)
+def jobs(
+    cells: Sequence[str], rows: Sequence[int], names: Sequence[str], adult: Path = ADULT
+) -> Iterator[Job]:
+    """Every region of the table: of some held-out rows, under every measure; rows come before cells."""
+    explained = lru_cache(maxsize=1)(lambda cell, row: explain(fitted_cell(cell, adult), row))
+
+    def measure(cell: str, row: int, name: str) -> dict[str, Any]:
+        explanation, start = explained(cell, row), time.process_time()
+        region = explanation.guarantee_region(purity=PURITY, random_state=row, **OPTIONS[name])
+        seconds = time.process_time() - start
+        return asdict(measure_region(region, fitted_cell(cell, adult), row, seconds))
+
+    for cell in cells:
+        for row in rows:
+            for name in names:
+                yield (cell, name, row), partial(measure, cell, row, name)
+
+
+@lru_cache(maxsize=1)
+def fitted_cell(cell: str, adult: Path) -> Fitted:
+    """The model of a cell, such as "wine, forest"."""
+    dataset, model_name = cell.split(", ")
+    return fit(load(dataset, adult), model_name)
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
@@ -298,18 +316,12 @@ def line(cell: str, name: str, figures: dict[str, Any]) -> str:
     return f"| {' | '.join(shown)} |"
 
 
-def run_cell(cell: str, fitted: Fitted, rows: int, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Measure one data set and model under every measure; prints a line for each."""
-    found: dict[str, list[Row]] = {name: [] for name in names}
-    for name, row in regions(fitted, rows, names):
-        found[name].append(row)
-    results = []
-    for name, measured in found.items():
-        figures = summary(measured)
-        print(line(cell, name, figures), flush=True)
-        regions_found = [asdict(row) for row in measured]
-        results.append({"cell": cell, "measure": name, "summary": figures, "regions": regions_found})
-    return results
+def by_cell(found: Mapping[Key, dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was measured, cell by cell and measure by measure, with the figures of each."""
+    rows: dict[tuple[Any, ...], list[Row]] = {}
+    for (cell, name, _), row in found.items():
+        rows.setdefault((cell, name), []).append(Row(**row))
+    return [{"cell": cell, "measure": name, "summary": summary(of)} for (cell, name), of in rows.items()]
 
 
 def over_cells(results: Sequence[dict[str, Any]]) -> str:
@@ -355,21 +367,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--measures", nargs="+", choices=plain, default=plain)
     parser.add_argument("--high", action="store_true", help="also the marginal measure with effort='high'")
     parser.add_argument("--rows", type=int, default=20, help="rows that are explained in each cell")
+    parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--adult", type=Path, default=ADULT, help="the CSV file of the Adult data")
-    parser.add_argument("--json", type=Path, help="also write every measurement here")
+    parser.add_argument("--records", type=Path, help="keep every region here, and go on from what is kept")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="begin no region after so many")
     options = parser.parse_args(arguments)
     names = options.measures + (["marginal, high"] if options.high else [])
     warnings.simplefilter("ignore", GuaranteeWarning)  # small data, and LIME's own faults
-    for dataset in ("iris", "wine"):  # compiles: the search begins otherwise where there are few features
-        list(regions(fit(load(dataset, options.adult), "forest"), 2, names))
+    cells = [f"{dataset}, {model_name}" for dataset in options.cells for model_name in CELLS[dataset]]
+    rows = range(options.first, options.first + options.rows)
+    found = run_jobs(jobs(cells, rows, names, options.adult), options.records, options.minutes)
+    results = by_cell(found)
     print(f"{machine()}; {options.rows} rows a cell, purity {PURITY}\n\n{HEADER}", flush=True)
-    results = []
-    for dataset in options.cells:
-        data = load(dataset, options.adult)
-        for model_name in CELLS[dataset]:
-            results += run_cell(f"{dataset}, {model_name}", fit(data, model_name), options.rows, names)
-            if options.json:
-                options.json.write_text(json.dumps({"machine": machine(), "results": results}, indent=1))
+    print("\n".join(line(one["cell"], one["measure"], one["summary"]) for one in results))
     print(f"\n{over_cells(results)}")
 
 

@@ -9,6 +9,7 @@ from matplotlib import pyplot
 from sklearn.linear_model import LinearRegression
 
 from lime_guarantee import Domain, InvalidInputError, Problem, SameValue, compare, tune, wrap
+from lime_guarantee.choosing.tune import Tried
 
 UNIT = Domain.from_bounds([0, 0], [1, 1])
 
@@ -137,7 +138,7 @@ def test_a_line_is_best_explained_without_bins(rows):
     assert best.coverage > tuning.constant_coverage
     assert 0 < best.explained <= best.coverage
     frame = tuning.to_frame()
-    assert frame["explained"].is_monotonic_decreasing
+    assert (frame["coverage"] + frame["explained"]).is_monotonic_decreasing
     assert f"{best.setting['num_features']}" in str(tuning)
     assert "No setting beats" not in str(tuning)
 
@@ -149,6 +150,12 @@ def test_on_a_flat_model_nothing_pays(rows):
     tuning = tuned(rows, model, grid={"num_features": [1, 3]})
     assert not tuning.pays
     assert str(tuning).splitlines()[-1].startswith("No setting beats a constant: the model is flat")
+
+
+def test_a_little_gain_does_not_make_up_for_much_coverage():
+    wide, narrow = Tried({"a": 1}, 1.0, 0.3, 0.0, 0.0), Tried({"a": 2}, 1.0, 0.05, 0.2, 0.01)
+    both = Tried({"a": 3}, 1.0, 0.25, 0.6, 0.15)
+    assert sorted([narrow, wide, both], key=lambda t: -t.score) == [both, wide, narrow]
 
 
 def test_explainers_of_ones_own_are_tuned_by_a_function(rows):

@@ -1,9 +1,12 @@
 """The benchmark of measures: its table has a row for every measure, and its counts are the region's own."""
 
+import json
+
 import numpy as np
 import pytest
 
 from benchmarks import measures
+from benchmarks.kept import read_finished
 from lime_guarantee.space.measure import Marginal, Uniform
 
 pytestmark = pytest.mark.compiled
@@ -11,24 +14,32 @@ pytestmark = pytest.mark.compiled
 NAMES = ["uniform", "marginal"]
 
 
+def kept_measurements(path):
+    return {tuple(json.loads(key)): row for key, row in read_finished(path).items()}
+
+
 @pytest.fixture(scope="module")
 def fitted():
     return measures.fit(measures.load("wine", measures.ADULT), "network")
 
 
-def test_the_table_has_a_row_for_every_measure(fitted, capsys):
-    results = measures.run_cell("wine, network", fitted, 2, NAMES)
-    lines = capsys.readouterr().out.splitlines()
-    columns = measures.HEADER.splitlines()[0].count("|")
-    assert [line.split(" | ")[:2] for line in lines] == [["| wine, network", name] for name in NAMES]
-    assert all(line.count("|") == columns for line in lines)
-    assert [len(result["regions"]) for result in results] == [2, 2]
-    for result in results:
-        assert result["summary"]["certified"] == 2
-        assert result["summary"]["coverage"] > 0
-    assert [line.split(" | ")[0] for line in measures.over_cells(results).splitlines()[2:]] == [
-        f"| {name}" for name in NAMES
-    ]
+def test_the_table_has_a_row_for_every_measure(capsys, tmp_path):
+    asked = ["--cells", "iris", "--rows", "2", "--measures", *NAMES, "--records", str(tmp_path / "found")]
+    measures.main(asked)
+    first = capsys.readouterr().out
+    table, together = first.split("\n\n")[1:]
+    cells = [f"iris, {model}" for model in measures.CELLS["iris"]]
+    lines = table.splitlines()[2:]
+    assert [line.split(" | ")[:2] for line in lines] == [[f"| {c}", name] for c in cells for name in NAMES]
+    assert {line.count("|") for line in lines} == {measures.HEADER.splitlines()[0].count("|")}
+    assert [line.split(" | ")[0] for line in together.splitlines()[2:]] == [f"| {name}" for name in NAMES]
+    kept = kept_measurements(tmp_path / "found")
+    assert list(kept) == [(cell, name, row) for cell in cells for row in range(2) for name in NAMES]
+    figures = measures.by_cell({key: row for key, row in kept.items() if key[:2] == (cells[0], NAMES[0])})
+    coverages = [row["covered"] / row["others"] for row in kept.values()][::2][:2]
+    assert figures[0]["summary"]["coverage"] == np.mean(coverages)
+    measures.main([*asked, "--minutes", "0"])  # all is known, so nothing is left to be begun
+    assert capsys.readouterr().out == first
 
 
 def test_counts_are_what_the_region_and_its_problem_say(fitted):

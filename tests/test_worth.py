@@ -1,6 +1,7 @@
 """What an explanation is worth: gain over the best admissible constant, and the weights that are needed."""
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ from lime_guarantee import (
     SameChange,
     SameClass,
     SameValue,
+    Settings,
     find_region,
     guarantee_region,
     wrap,
 )
-from lime_guarantee.engine.certify.bounds import anytime_interval
+from lime_guarantee.api import region_after
+from lime_guarantee.engine.certify.bounds import anytime_interval, attempt_level
 from lime_guarantee.problem.holding import holding, used_features
 from lime_guarantee.problem.surrogates import AdditiveSurrogate, LinearSurrogate, Terms
 from lime_guarantee.region.constants import gain_over_constants
@@ -139,6 +142,65 @@ def test_the_interval_of_the_gain_holds_for_the_best_constant():
         widths.append(high - low)
     assert missed <= 200 * level + 3 * np.sqrt(200 * level * (1 - level))
     assert np.mean(widths) < 0.12
+
+
+def cell_fails(score, low, high, tolerance):
+    """How many scores are the tolerance or more away from every constant from low to high."""
+    return sum(value <= low - tolerance or value >= high + tolerance for value in score)
+
+
+def test_the_level_of_the_gain_is_shared_by_all_that_is_bounded():
+    # By value: 31 constants are tried, and the lower bound must hold for 32 cells between them.
+    rng = np.random.default_rng(3)
+    model, faithful, home, tolerance = rng.random(400), rng.random(400) < 0.98, 0.5, 0.1
+    edges = np.linspace(home - tolerance, home + tolerance, 33)
+    score = model[faithful].tolist()
+    fails = [cell_fails(score, constant, constant, tolerance) for constant in edges[1:-1]]
+    cells = [cell_fails(score, *ends, tolerance) for ends in pairwise(edges)]
+    gain = gain_over_constants(SameValue(tolerance), model, faithful, np.array(home), 0.06)
+    assert gain.share == min(fails) / 400
+    assert gain.interval[1] == anytime_interval(400, min(fails), 0.06 / 63)[1]
+    assert gain.interval[0] == anytime_interval(400, min(cells), 0.06 / 63)[0]
+    # By class, next to the border: two classes may be named, each with 33 constants and 32 cells.
+    gain = gain_over_constants(SameClass(tolerance), model, faithful, np.array(0.55), 0.06)
+    upper, lower = (
+        np.where(model >= 0.5, model, 1 - model)[faithful & ((model >= 0.5) != named)].tolist()
+        for named in (True, False)
+    )
+    edges = {True: np.linspace(0.0, 0.5, 33), False: np.linspace(0.45, 0.5, 33)}
+    fails = [cell_fails(upper, c, c, tolerance) for c in edges[True]]
+    fails += [cell_fails(lower, c, c, tolerance) for c in edges[False]]
+    assert gain.share == min(fails) / 400
+    highs = [anytime_interval(400, min(part), 0.06 / 2 / 65)[1] for part in (fails[:33], fails[33:])]
+    assert gain.interval[1] == min(highs)
+
+
+@pytest.mark.parametrize("attempts", [0, 4])
+def test_all_intervals_together_have_the_part_of_the_error_that_the_attempt_has(attempts):
+    # Of 0.05, the part that this attempt has of 0.01: a third for the gain, a third for that in the score,
+    # and a third for the weights, shared by all of them.
+    own = line([0.8, 0.4, 0.3])
+    domain = Domain.from_bounds(np.zeros(3), np.ones(3))
+    problem = Problem(own, own, SameValue(0.1), np.full(3, 0.5), domain)
+    region = region_after(problem, Settings(random_state=0), attempts)
+    worth, draws = region.worth, region.worth.draws
+    assert region.certificate.attempts == attempts + 1
+    assert region.certificate.level <= attempt_level(attempts + 1, 0.99)
+    level = 0.05 * region.certificate.level / 0.01
+    for share, interval in zip(worth.needed, worth.needed_intervals, strict=True):
+        ends = anytime_interval(draws, [round(share * draws)], level / 3 / 3)
+        np.testing.assert_allclose(interval, np.ravel(ends), rtol=1e-12)
+    high = anytime_interval(draws, round(worth.gain * draws), level / 3 / 63)[1]
+    assert worth.gain_interval[1] == pytest.approx(float(high), rel=1e-12)
+    assert 0 < worth.gain < 1
+
+
+def test_the_interval_of_the_gain_in_the_score_has_a_third_as_well():
+    region = class_region(0.05)
+    worth = region.worth
+    level = 0.05 * region.certificate.level / 0.01 / 3
+    high = anytime_interval(worth.draws, round(worth.score_gain * worth.draws), level / 63)[1]
+    assert worth.score_gain_interval[1] == pytest.approx(float(high), rel=1e-12)
 
 
 def true_worth(region, weight, curve, tolerance):

@@ -10,20 +10,9 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
+from benchmarks.kept import read_finished
 from benchmarks.paper.cells import grouped
 from benchmarks.paper.jobs import Job, Result, Settings, key
-
-
-def read_finished(path: Path) -> dict[str, Result]:
-    """The results kept so far; a last line that was cut off is taken away."""
-    if not path.exists():
-        return {}
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        path.write_bytes(whole)
-    records = (json.loads(line) for line in whole.decode("utf-8").splitlines())
-    return {record["job"]: record["result"] for record in records}
 
 
 def run(jobs: Iterable[Job], path: Path, settings: Settings, n_jobs: int, title: str) -> dict[Job, Result]:

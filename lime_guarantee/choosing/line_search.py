@@ -22,14 +22,14 @@ Answer = Callable[[AnyArray], FloatArray]
 Faithful = Callable[[FloatArray, FloatArray], BoolArray]
 """Whether a line is faithful to the model, by the answers of both."""
 
-GROWTH = 6.0
+GROWTH = 30.0
 """At first, draws come from a box that holds so many times the share of the one in hand; later from less."""
 
 RECENT = 3
 """Sides are cut by the draws of so many rounds, the latest ones."""
 
-TARGET = 0.02
-"""The failing share down to which sides are cut."""
+FIRST_TARGET, LAST_TARGET = 0.05, 0.005
+"""The failing share down to which sides are cut: at first, and at last."""
 
 MOST_FITTED = 3_000
 """The most draws that a line is fitted to: the latest in its box."""
@@ -119,11 +119,14 @@ class LineSearch:
         cube = self.pool.cube
         for scale in FIRST_SCALES:
             box = scaled(cube.whole, scale)
-            before = self.pool.asked
-            self.pool.draw(box, FIRST_DRAWS)
-            if self._holds(line)[before:].mean() > 0.5:
+            if self.share_held(line, box, FIRST_DRAWS) > 0.5:
                 break
         return box
+
+    def share_held(self, line: Line, box: Box, draws: int) -> float:
+        """The share of fresh draws from a box on which a line holds."""
+        self.pool.draw(box, draws)
+        return float(self._holds(line)[-draws:].mean())
 
     def run(self, start: Candidate, rows: int, rounds: int) -> Candidate:
         """Draw, fit and cut in turn; the box is let out by less and less, so that it settles."""
@@ -132,13 +135,15 @@ class LineSearch:
             wide = grown(now.box, GROWTH ** (1.0 - number / rounds))
             self.pool.draw(wide, batch)
             line = self._fitted(now.line, wide)
-            now = Candidate(line, self._cut(line, wide, RECENT * batch))
+            target = FIRST_TARGET * (LAST_TARGET / FIRST_TARGET) ** (number / max(1, rounds - 1))
+            now = Candidate(line, self._cut(line, wide, RECENT * batch, target))
         return now
 
     def resampled(self, found: Candidate, times: int) -> FloatArray:
         """The weights of the same features, fitted to the draws in the box resampled, a row for each time."""
         line = found.line
         inside = np.flatnonzero(found.box.contains(self.pool.points))
+        inside = inside if inside.size else np.arange(self.pool.asked)
         chosen = self.pool.rng.integers(inside.size, size=(times, inside.size))
         z, above = line.numbers(self.pool.values), self.pool.answers - line.at_home
         start, used = (line.offset, line.weights), line.weights != 0
@@ -169,7 +174,7 @@ class LineSearch:
             used = np.isin(np.arange(used.size), np.argsort(-np.where(used, parts, -1.0))[:keep])
         return replace(line, offset=now[0], weights=now[1])
 
-    def _cut(self, line: Line, box: Box, recent: int) -> Box:
+    def _cut(self, line: Line, box: Box, recent: int, target: float) -> Box:
         """The box with sides cut until the line holds on nearly all of the draws inside.
 
         Only the latest draws count. Earlier ones came from smaller boxes: near the instance there would be
@@ -177,7 +182,7 @@ class LineSearch:
         """
         points, fails = self.pool.points[-recent:], ~self._holds(line)[-recent:]
         inside = box.contains(points)
-        return peeled(points[inside], fails[inside], box)
+        return peeled(points[inside], fails[inside], box, target)
 
 
 def scaled(box: Box, factor: float) -> Box:
@@ -198,11 +203,11 @@ def grown(box: Box, times: float) -> Box:
     return cube.snapped(lower, upper)
 
 
-def peeled(points: FloatArray, fails: BoolArray, box: Box) -> Box:
+def peeled(points: FloatArray, fails: BoolArray, box: Box, target: float) -> Box:
     """Cut sides off, each time where most failures go for the least share, until few are left."""
     cube = box.cube
     lower, upper = box.lower.copy(), box.upper.copy()
-    while fails.sum() > TARGET * max(1, fails.size):
+    while fails.sum() > target * max(1, fails.size):
         cut = _best_cut(points[fails], lower, upper, cube.home)
         if cut is None:
             break

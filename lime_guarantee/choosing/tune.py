@@ -54,6 +54,11 @@ class Tried:
     gain: float
     explained: float
 
+    @property
+    def score(self) -> float:
+        """Coverage, in which what is explained counts twice: so settings are ordered."""
+        return self.coverage + self.explained
+
 
 @dataclass(frozen=True)
 class Tuning:
@@ -64,7 +69,8 @@ class Tuning:
     Parameters
     ----------
     tried : tuple of Tried
-        From the best to the worst: by what they explain beyond a constant, then by coverage.
+        From the best to the worst: by their `score`, which is coverage and what they explain beyond a
+        constant.
     constant_coverage : float
         What the best constants of the same rows cover.
     rows : int
@@ -172,7 +178,7 @@ def tune(
     job = _Job(explainer, given, predict_fn, training_data, held_out, asked, rest)
     settings_tried = [dict(zip(chosen, values, strict=True)) for values in product(*chosen.values())]
     tried = [job.tried(setting) for setting in settings_tried]
-    order = sorted(tried, key=lambda t: (t.explained, t.coverage), reverse=True)
+    order = sorted(tried, key=lambda t: t.score, reverse=True)
     return Tuning(tuple(order), job.constant_coverage(settings_tried[0]), len(given))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -81,3 +81,42 @@ class Line:
             grids.append(grid)
             effects.append(self.weights[i] * z)
         return AdditiveSurrogate(self.domain, self.intercept, tuple(grids), tuple(effects))
+
+
+PROBES = 33
+"""So many places of a feature, from end to end, tell whether what it adds is a line."""
+
+
+def line_of(surrogate: Predictor, like: Line, column: int | None = None) -> Line | None:
+    """The line that a surrogate is; None if it is not one.
+
+    Parameters
+    ----------
+    surrogate : callable
+        A line if it tells its parts (see `Parts`), and each of them is one.
+    like : Line
+        Has domain, instance and scale.
+    column : int, optional
+        Which of several outputs.
+    """
+    parts = getattr(surrogate, "parts", None)
+    if parts is None:
+        return None
+    weights = np.zeros(len(like.domain))
+    for i, axis in enumerate(like.domain.axes):
+        places = axis.nearest(np.linspace(axis.low, axis.high, PROBES)) if axis.ordered else axis.cells
+        values = np.tile(like.home, (len(places) + 1, 1))  # the first row is the instance
+        values[1:, i] = places
+        part = parts(like.domain.decode(values)).get(i)
+        if part is None or axis.constant:
+            continue
+        added, z = _output(part - part[0], column), like.numbers(values)[:, i]
+        weights[i] = float(added @ z / (z @ z))
+        if not np.allclose(added, weights[i] * z, rtol=0.0, atol=1e-9 * float(np.abs(added).max())):
+            return None
+    said = _output(np.asarray(surrogate(like.domain.decode(like.home[np.newaxis]))), column)
+    return replace(like, offset=float(said[0]) - like.at_home, weights=weights)
+
+
+def _output(answers: FloatArray, column: int | None) -> FloatArray:
+    return answers if answers.ndim == 1 else answers[:, column or 0]
