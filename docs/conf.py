@@ -8,7 +8,9 @@ strict.
 from __future__ import annotations
 
 import sys
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -34,9 +36,13 @@ include_patterns = [
     "CONTRIBUTING.md",
 ]
 exclude_patterns = [".*", "build", "dist", "**/.*", "**/results", "**/_*"]
-source_suffix = {".rst": "restructuredtext", ".md": "myst-nb", ".ipynb": "myst-nb"}  # autosummary takes the first
+source_suffix = {
+    ".rst": "restructuredtext",
+    ".md": "myst-nb",
+    ".ipynb": "myst-nb",
+}  # autosummary takes the first
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb", "sphinx_design"]
-templates_path = ["_templates"]
+templates_path = [str(ROOT / "docs" / "_templates")]  # autosummary looks in the source, others beside conf.py
 
 # Every reference must lead somewhere. A name between single backticks in a docstring is a link if it is
 # public, and code if it is a parameter or the like.
@@ -92,6 +98,9 @@ CHILDREN = {
 }
 """Pages below pages whose files shall not show it, because people read them on the git host, too."""
 
+MOST_FIELDS = 9
+"""The most fields of a dataclass whose signature is shown: those of `Settings`."""
+
 
 def add_children(_app: Sphinx, page: str, source: list[str]) -> None:
     """Give some pages a table of contents."""
@@ -99,6 +108,13 @@ def add_children(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n\n{CHILDREN[page]}\n```\n"
 
 
+def shorten(_app: Sphinx, _what: str, _name: str, thing: Any, *_: Any) -> tuple[str, str] | None:
+    """Leave out the signature of results, which nobody makes by hand: dataclasses of many fields."""
+    many = isinstance(thing, type) and is_dataclass(thing) and len(fields(thing)) > MOST_FIELDS
+    return ("(...)", "") if many else None
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
     app.connect("source-read", add_children)
+    app.connect("autodoc-process-signature", shorten)

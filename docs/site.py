@@ -74,7 +74,18 @@ def main() -> int:
     """Build and check; 0 if all is well."""
     strict = ["-W", "--keep-going", "-q", "-j", "auto"]
     built = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-b", "html", *strict, "-c", str(ROOT / "docs"), str(ROOT), str(SITE)],
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "-b",
+            "html",
+            *strict,
+            "-c",
+            str(ROOT / "docs"),
+            str(ROOT),
+            str(SITE),
+        ],
         cwd=ROOT,
         check=False,
     )
