@@ -1,7 +1,8 @@
 """Build the site, strictly, and without a network: ``python docs/site.py``; it is then in build/site.
 
-Warnings are errors. Afterwards no page may load anything (scripts, styles, fonts, pictures) from a network, and
-every link from one page to another must lead somewhere; what people click on to leave is their own business.
+Warnings are errors. Afterwards no page may load anything (scripts, styles, fonts, pictures) from a network,
+and every link from one page to another must lead somewhere; what people click on to leave is their own
+business.
 """
 
 from __future__ import annotations
@@ -73,22 +74,8 @@ def broken_links(site: Path) -> Iterator[str]:
 def main() -> int:
     """Build and check; 0 if all is well."""
     strict = ["-W", "--keep-going", "-q", "-j", "auto"]
-    built = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "sphinx",
-            "-b",
-            "html",
-            *strict,
-            "-c",
-            str(ROOT / "docs"),
-            str(ROOT),
-            str(SITE),
-        ],
-        cwd=ROOT,
-        check=False,
-    )
+    command = [sys.executable, "-m", "sphinx", "-b", "html", *strict, "-c", "docs", ".", str(SITE)]
+    built = subprocess.run(command, cwd=ROOT, check=False)
     if built.returncode:
         return built.returncode
     wrong = [*from_network(SITE), *broken_links(SITE)]
