@@ -82,6 +82,7 @@ html_theme_options = {
     "logo": {"image_light": "_static/logo.svg", "image_dark": "_static/logo.svg", "text": "lime-guarantee"},
     "header_links_before_dropdown": 8,
     "navbar_align": "left",
+    "navigation_depth": 2,
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
