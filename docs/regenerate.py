@@ -51,6 +51,12 @@ CONSTANTS_OF = (
 )
 """The files of the default search, as docs/search.md lists them."""
 
+SCREENSHOT_SCRIPTS = {"make_screenshots.py": "whatif-", "screenshots_audit.py": ""}
+"""Scripts in docs/ that take screenshots into a folder, and how the names of theirs begin in the gallery."""
+
+TALLEST, COLOURS = 1_000, 64
+"""Screenshots that are taller are left out of the gallery, and the others have so many colours at most."""
+
 WIDTH = "100"
 """Columns of the command line's help."""
 
@@ -126,6 +132,20 @@ def with_screenshots(text: str) -> str:
     return between_marks(text, "screenshots", "\n".join(lines).strip() or "None have been made yet.")
 
 
+def keep_screenshots(folder: Path, prefix: str) -> None:
+    """Keep what is seen first of every page, in few colours: small files, which git keeps."""
+    from PIL import Image
+
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    for taken in sorted(folder.glob("*.png")):
+        first = taken.stem.removesuffix("-first")
+        better = first == taken.stem and taken.with_stem(f"{first}-first").exists()
+        with Image.open(taken) as picture:
+            if not better and not first.endswith("-tried") and picture.height <= TALLEST:
+                small = picture.convert("RGB").quantize(COLOURS)
+                small.save(SCREENSHOTS / f"{prefix}{first}.png", optimize=True)
+
+
 WRITTEN_FROM_FILES: dict[Path, Callable[[str], str]] = {
     DOCS / "search.md": with_constants,
     DOCS / "gallery.md": with_screenshots,
@@ -164,8 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _with_output(text: str) -> Iterator[tuple[re.Match[str], bool]]:
     """Every block and picture of a page, and whether a command whose output is shown is in it."""
-    found = list(SHOWN.finditer(text))
-    for this, following in zip(found, [*found[1:], None], strict=True):
+    for this, following in pairwise([*SHOWN.finditer(text), None]):
+        assert this is not None  # it is the last one alone
         command = _language(this) == "sh" and this["code"].startswith("lime-guarantee ")
         yield this, command and following is not None and _language(following) == "text"
 
@@ -232,8 +252,11 @@ def _write_paper(check: bool) -> None:
 
 
 def _run_long_ones() -> None:
-    if (script := DOCS / "make_screenshots.py").exists():
-        subprocess.run([sys.executable, str(script)], cwd=ROOT, check=True)
+    for name, prefix in SCREENSHOT_SCRIPTS.items():
+        if (DOCS / name).exists():
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run([sys.executable, str(DOCS / name), folder], cwd=ROOT, check=True)
+                keep_screenshots(Path(folder), prefix)
     import nbformat
     from nbclient import NotebookClient
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import lime_guarantee
 from lime_guarantee import auditing
@@ -163,6 +164,26 @@ def test_screenshots_are_listed_as_they_are(regenerate, tmp_path, monkeypatch):
         "## Whatif",
         "![whatif: iris, phone](_static/screenshots/whatif-iris-phone.png)",
     ]
+
+
+def test_first_screens_are_kept_in_few_colours(regenerate, tmp_path, monkeypatch):
+    monkeypatch.setattr(regenerate, "SCREENSHOTS", tmp_path / "kept")
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    colours = Image.effect_mandelbrot((60, 40), (-2, -1, 1, 1), 90).convert("RGB")
+    for name, height in {"a": 3_000, "a-first": 40, "a-tried": 40, "b": 40, "c": 3_000}.items():
+        colours.resize((60, height)).save(taken / f"{name}.png")
+    regenerate.keep_screenshots(taken, "page-")
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["page-a.png", "page-b.png"]
+    with Image.open(tmp_path / "kept" / "page-a.png") as kept:
+        assert kept.size == (60, 40)
+        assert len(kept.getcolors()) <= regenerate.COLOURS
+
+
+def test_pages_that_run_code_are_found(regenerate):
+    found = {page.relative_to(ROOT).as_posix() for page in regenerate.pages()}
+    assert {"README.md", "docs/start.md", "docs/howto/lime.md", "docs/howto/command_line.md"} <= found
+    assert not {"docs/gallery.md", "docs/pipelines.md", "docs/concepts/index.md"} & found
 
 
 @pytest.mark.parametrize(
