@@ -88,8 +88,8 @@ class Adapter:
     A subclass says which explanations it is for, and `read` sets what they say. Everything else has a
     default: the model is the function that was explained, the domain is that of the training data.
 
-    Class attributes
-    ----------------
+    Attributes
+    ----------
     explanation_class : str
         Qualified name of the class of its explanations, such as ``"lime.explanation.Explanation"``.
     explainer_class : str or tuple of str
@@ -106,17 +106,15 @@ class Adapter:
         what a change of the feature would do.
     requires : tuple of str
         Packages that its library needs for this kind, and does not always have.
-
-    Attributes that `read` sets
-    ---------------------------
     weights : array of shape (D,)
-        What the explanation says of every feature.
+        Set by `read`: what the explanation says of every feature.
     instance : array of shape (D,)
-        The instance that was explained; by default the one given, or seen when it was explained.
+        Set by `read`: the instance that was explained; by default the one given, or seen when it was
+        explained.
     domain : Domain
-        By default that of the training data, with the bounds given.
+        May be set by `read`; by default that of the training data, with the bounds given.
     label, label_name, classifier, space, scale, said, batch_rows, rows_each, evaluations, calls
-        See below; the defaults are those of a regression.
+        May be set by `read`; the defaults are those of a regression.
 
     Examples
     --------

@@ -25,10 +25,15 @@ def printed_by(code):
     return printed.getvalue().strip()
 
 
+def shown_after(text, code):
+    """The block of text that follows a block of code."""
+    return blocks(text.partition(code)[2], "text")[0].strip()
+
+
 @pytest.mark.compiled
 def test_the_example_prints_what_is_shown(readme):
     example = next(code for code in blocks(readme, "python") if "def surrogate(X):" in code)
-    assert printed_by(example) == blocks(readme, "text")[1].strip()
+    assert printed_by(example) == shown_after(readme, example)
 
 
 @pytest.mark.compiled
@@ -37,8 +42,8 @@ def test_the_lime_example_prints_what_is_shown(readme):
     def without_numbers(text):
         return re.sub(r"[ ]+", " ", re.sub(r"[-+]?\d[\d.,]*", "0", text))
 
-    printed = printed_by(blocks(readme, "python")[0])
-    assert without_numbers(printed) == without_numbers(blocks(readme, "text")[0].strip())
+    example = blocks(readme, "python")[0]
+    assert without_numbers(printed_by(example)) == without_numbers(shown_after(readme, example))
 
 
 def test_ci_runs_the_test_command_of_the_readme(readme, root):

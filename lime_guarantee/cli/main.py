@@ -160,7 +160,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--measure",
         choices=("auto", *MEASURES),
         default=default.measure,
-        help="what shares are shares of: auto is the data for a region, the volume for an audit",
+        help="what shares are shares of (default: auto, which is marginal: the data, feature by feature)",
     )
     parser.add_argument("--certifier", choices=("anytime", "zero-failure"), default=default.certifier)
     parser.add_argument(
