@@ -14,6 +14,7 @@ import numpy as np
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.fingerprint import Origin
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.codec import (
@@ -106,6 +107,8 @@ class GuaranteeRegion:
     worth : Worth or None
         What the explanation is worth here: its gain over a constant, and which of its weights are needed.
         None where nothing is certified, or model and surrogate are not known.
+    origin : Origin or None
+        Which model and which data the region speaks of, where that is known.
     shape : Box or Ball or None
         What was certified, in the unit cube of the measure; None where there is nothing. It is not compared,
         and written to JSON only if asked for, because the cube tells how the data are distributed.
@@ -154,6 +157,7 @@ class GuaranteeRegion:
     validation: OnRows | None = None
     notes: tuple[str, ...] = ()
     worth: Worth | None = None
+    origin: Origin | None = None
     shape: Box | Ball | None = field(default=None, compare=False)
     problem: Problem | None = field(default=None, compare=False)
 
@@ -507,6 +511,40 @@ class GuaranteeRegion:
         from lime_guarantee.views.html.region_page import region_page
 
         return written(region_page(self), path)
+
+    def to_certificate(
+        self, path: str | os.PathLike[str] | None = None, *, row: Any = None, problem: Problem | None = None
+    ) -> str:
+        """A sheet to print, sign and file: what is guaranteed, what is not, the figures, and how to repeat it.
+
+        It names the model and the data by their fingerprints. Where the region still has its `problem`, the
+        model is asked about 16 fixed rows for that.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, an HTML page, whole or not at all. Printed, it is one page of A4.
+        row : optional
+            What the row is called: its number, or whatever identifies it.
+        problem : Problem, optional
+            What the region was found for; needed for the model's fingerprint where the region has lost it.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> from lime_guarantee import Domain, find_region
+        >>> region = find_region(lambda X: X[:, 0] < 1, [0.5], Domain.from_bounds([0], [2]), random_state=0)
+        >>> "What is not guaranteed" in region.to_certificate(row=17)
+        True
+        """
+        from lime_guarantee.views.html.certificate_page import region_certificate
+        from lime_guarantee.views.html.page import written
+
+        return written(region_certificate(self, row, problem), path)
 
     @classmethod
     def from_json(cls, text: str) -> GuaranteeRegion:
