@@ -1,4 +1,4 @@
-"""Screenshots of the page of an audit and of certificates, from a real run on Adult: to look at, and for the docs.
+"""Screenshots of an audit's page and of certificates, from a real run on Adult: to look at, and for docs.
 
     python docs/screenshots_audit.py FOLDER
 

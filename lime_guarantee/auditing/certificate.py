@@ -19,13 +19,16 @@ RELIABLE = ("trusted", "flat")
 
 WORST_SHOWN = 3
 
+SAID_BY_REGION = ("Explanation", "Notes")
+"""Of an audited explanation the model, the data and the settings are the audit's."""
+
 FACTS_SHOWN = (
     "model",
     "model fingerprint",
     "explainer",
     "rows audited",
-    "training data fingerprint",
-    "data fingerprint",
+    "training data",
+    "data",
     "settings",
     "agreement",
     "rules",
@@ -60,7 +63,7 @@ def record_certificate(record: AuditRecord, report: AuditReport) -> str:
     region, facts = record.region, report.facts
     row = f"#{record.index}" + ("" if record.row_id is None else f" ({record.row_id})")
     known = [] if region is None else [pair for pair in region_facts(region) if pair[0] in SAID_BY_REGION]
-    shown = ("model", "model fingerprint", "training data fingerprint", "settings", "rules", "seed")
+    shown = ("model", "model fingerprint", "training data", "settings", "rules", "seed")
     audited = [(name.capitalize(), facts[name]) for name in shown if name in facts]
     reliable = record.verdict in RELIABLE
     sheet = Sheet(
@@ -70,17 +73,17 @@ def record_certificate(record: AuditRecord, report: AuditReport) -> str:
         facts=[("Row", row), *known, *audited],
         promise="Nothing is guaranteed: the row ended in an error." if region is None else guaranteed(region),
         not_promised=[] if region is None else not_guaranteed(region),
-        figures=[("Verdict", f"{record.verdict}: {record.reason}"), *_record_figures(record)],
+        figures=_record_figures(record),
         again=f"{_again(report)}[{record.index}]",
-        again_note=f"{SAME_AGAIN} {record.verdict.capitalize()} means: {report.definitions[record.verdict]}",
+        again_note=SAME_AGAIN,
+        judged=[
+            (record.verdict.capitalize(), record.reason),
+            ("Meaning", report.definitions[record.verdict]),
+        ],
         content=record.to_dict(),
         **({} if region is None else limits_of(region)),
     )
     return certificate_page(sheet)
-
-
-SAID_BY_REGION = ("Explanation", "Measure")
-"""Of an audited explanation the model, the data and the settings are the audit's."""
 
 
 def _record_figures(record: AuditRecord) -> list[tuple[str, str]]:
@@ -109,9 +112,9 @@ def _promise(report: AuditReport) -> str:
     if purity is None or confidence is None:
         return "Each explanation that is called trusted or flat has a certified region of its own."
     return (
-        f"For each explanation that is called trusted or flat, taken by itself: with confidence {confidence!r} "
-        f"it agrees with the model on at least {purity!r} of what lies within the limits of its own region; "
-        f"and the probability of calling an honest explanation dishonest or off-manifold is at most "
+        "For each explanation that is called trusted or flat, taken by itself: with confidence "
+        f"{confidence!r} it agrees with the model on at least {purity!r} of what is drawn within the limits "
+        "of its own region; and the probability of calling an honest explanation dishonest or off-manifold is at most "
         f"{report.rules.error!r}."
     )
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from lime_guarantee.auditing.verdict import Rules
 from lime_guarantee.problem.fingerprint import digest, fingerprint_of_answers
+from lime_guarantee.region.statement import settings_in_words
 from lime_guarantee.settings import SETTINGS
-
-SAID_ELSEWHERE = ("random_state", "batch_rows")
 
 
 def facts_of(about: Mapping[str, Any], version: str) -> dict[str, str]:
@@ -23,9 +22,9 @@ def facts_of(about: Mapping[str, Any], version: str) -> dict[str, str]:
         "model fingerprint": _model_fingerprint(model),
         "explainer": explainer.get("type", ""),
         "rows audited": f"{about['explanations']:,}, fingerprint {about['rows']}" if "rows" in about else "",
-        "training data fingerprint": about.get("training_data") or "",
-        "data fingerprint": about.get("data") or "",
-        "settings": _listed({name: about.get(name) for name in SETTINGS if name not in SAID_ELSEWHERE}),
+        "training data": _fingerprint(about.get("training_data")),
+        "data": _fingerprint(about.get("data")),
+        "settings": settings_in_words({name: about.get(name) for name in SETTINGS}),
         "agreement": _listed({name: about.get(name) for name in ("agreement", "tolerance", "label")}),
         "rules": _listed({rule.name: about.get(rule.name) for rule in fields(Rules)}),
         "options": _listed({**(about.get("options") or {}), **(about.get("explain_kwargs") or {})}),
@@ -46,12 +45,9 @@ def _model_fingerprint(model: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _fingerprint(found: str | None) -> str:
+    return f"fingerprint {found}" if found else ""
+
+
 def _listed(options: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_text(value)}" for name, value in options.items() if value is not None)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return str(value)
-    name, *rest = value.values()  # a search, with its parameters
-    return f"{name} ({', '.join(map(str, rest))})" if rest else str(name)
+    return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)

@@ -231,8 +231,8 @@ def check_data(
 
 def said_about(judged: Judged, rows: IntArray) -> tuple[Said, ...]:
     """What the model and the explanation answered to some of the rows that were judged."""
-    model, surrogate = (answers[rows].reshape(len(rows), -1).tolist() for answers in judged.answers)
-    return tuple((tuple(one), tuple(other)) for one, other in zip(model, surrogate, strict=True))
+    model, surrogate = judged.answers
+    return tuple((tuple(model[row].ravel().tolist()), tuple(surrogate[row].ravel().tolist())) for row in rows)
 
 
 def _companion(rows: FloatArray, answers: FloatArray) -> dict[str, Any]:

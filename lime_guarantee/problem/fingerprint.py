@@ -1,4 +1,4 @@
-"""Fingerprints of models and data: short texts that are the same for the same thing, and tell others apart."""
+"""Fingerprints of models and data: short texts, the same for the same thing, which tell others apart."""
 
 from __future__ import annotations
 

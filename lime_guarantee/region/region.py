@@ -515,7 +515,7 @@ class GuaranteeRegion:
     def to_certificate(
         self, path: str | os.PathLike[str] | None = None, *, row: Any = None, problem: Problem | None = None
     ) -> str:
-        """A sheet to print, sign and file: what is guaranteed, what is not, the figures, and how to repeat it.
+        """A sheet to print, sign and file: what is guaranteed, what is not, figures, and how to repeat it.
 
         It names the model and the data by their fingerprints. Where the region still has its `problem`, the
         model is asked about 16 fixed rows for that.

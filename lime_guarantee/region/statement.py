@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ UNLIKE_REAL_ROWS = {
     "joint": "The rows of this statement are like those of the data; nothing is said of rows in which one "
     "feature alone was moved.",
 }
+
+SAID_ELSEWHERE = ("random_state", "batch_rows", "effort")
+"""What settings in words leave out: the seed, what changes nothing, and what the search says."""
 
 Figures = list[tuple[str, str]]
 
@@ -146,6 +150,19 @@ def settings_text(settings: Settings) -> str:
         and not (entry.name == "effort" and settings.effort == getattr(settings.searcher, "effort", None))
     ]
     return f"Settings({', '.join(asked)})"
+
+
+def settings_in_words(settings: Mapping[str, Any]) -> str:
+    """Settings as `Settings.to_dict` has them, in words; the seed is told elsewhere."""
+    told = {name: value for name, value in settings.items() if name not in SAID_ELSEWHERE}
+    return ", ".join(f"{name} {_in_words(value)}" for name, value in told.items() if value is not None)
+
+
+def _in_words(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    name, *rest = value.values()  # a search, with its parameters
+    return f"{name} ({', '.join(map(str, rest))})" if rest else str(name)
 
 
 def _written(value: Any) -> str:

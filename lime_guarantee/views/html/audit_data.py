@@ -1,4 +1,4 @@
-"""The records of an audit as its page has them: columns for the table, and what opens, packed a few at a time.
+"""The records of an audit as its page has them: columns for the table, and what opens, packed.
 
 Ten thousand explanations of thirty features make forty megabytes of JSON. So what the table shows, sorts,
 searches and groups by is kept by columns; what an explanation shows when it is opened is compressed, some

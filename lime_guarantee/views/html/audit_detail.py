@@ -1,4 +1,4 @@
-"""What an explanation shows when it is opened on the page of an audit: its region, and the evidence in words."""
+"""What an explanation shows when it is opened on an audit's page: its region, and the evidence in words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from lime_guarantee.region.report import (
     answer,
     evidence,
-    in_presence,
     instance_text,
     lower_text,
     share_text,
@@ -113,10 +112,11 @@ def _reliance(reliance: Reliance, region: GuaranteeRegion) -> str:
 def _swaps(reliance: Reliance, region: GuaranteeRegion) -> list[list[Any]]:
     """Real rows in which one cell was swapped: the feature, its two values, what changed."""
     axis, i = region.domain.axes[reliance.worst], reliance.worst
-    return [
-        [i, axis.text(swap.row[i]), axis.text(swap.swapped[i]), number_text(float(swap.change))]
+    swaps = (
+        (i, axis.text(swap.row[i]), axis.text(swap.swapped[i]), number_text(float(swap.change)))
         for swap in reliance.examples
-    ]
+    )
+    return [list(swap) for swap in dict.fromkeys(swaps)]
 
 
 def _check(check: DataCheck) -> str:

@@ -152,7 +152,8 @@ def _bar(parts: Sequence[tuple[str, float]]) -> str:
         if length > 0:
             pieces += f'<rect class="{kind}" x="{100 * at:.2f}" width="{100 * length:.2f}" height="10"/>'
         at += length
-    return f'<svg class="parts" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">{pieces}</svg>'
+    shape = 'viewBox="0 0 100 10" preserveAspectRatio="none"'
+    return f'<svg class="parts" {shape} aria-hidden="true">{pieces}</svg>'
 
 
 def asked_html(report: AuditReport) -> str:

@@ -67,8 +67,8 @@ def _notes(report: AuditReport) -> list[str]:
         notes.append(f"The audit was cut off: {report.unfinished:,} explanations are not in it.")
     if len(report) > MOST_LISTED:
         notes.append(
-            f"The list has the {MOST_LISTED:,} worst of {len(report):,} explanations. Verdicts are counted over "
-            "all; features, real rows and groups over those listed."
+            f"The list has the {MOST_LISTED:,} worst of {len(report):,} explanations. Verdicts are counted "
+            "over all; features, real rows and groups over those listed."
         )
     return notes
 

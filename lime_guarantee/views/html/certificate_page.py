@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,13 @@ import numpy as np
 
 from lime_guarantee.problem.fingerprint import Origin, digest, fingerprint_of_answers, known_rows
 from lime_guarantee.region.report import evidence, in_presence
-from lime_guarantee.region.statement import figures, guaranteed, not_guaranteed, settings_text
+from lime_guarantee.region.statement import (
+    figures,
+    guaranteed,
+    not_guaranteed,
+    settings_in_words,
+    settings_text,
+)
 from lime_guarantee.version import __version__
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 from lime_guarantee.views.html.page import make_page
@@ -75,6 +81,8 @@ class Sheet:
         Of a region; `limits_note` says what is left out.
     verdicts : sequence of (verdict, count, definition)
         Of an audit.
+    judged : pairs of str
+        The verdict on one explanation: the reason, and what it means.
     """
 
     title: str
@@ -89,7 +97,8 @@ class Sheet:
     content: Mapping[str, Any]
     limits: Sequence[Limit] = ()
     limits_note: str = ""
-    verdicts: Sequence[tuple[str, int, str]] = field(default=())
+    verdicts: Sequence[tuple[str, int, str]] = ()
+    judged: Pairs = ()
 
 
 def certificate_page(sheet: Sheet) -> str:
@@ -129,11 +138,7 @@ def region_facts(region: GuaranteeRegion, problem: Problem | None = None) -> lis
         found.append(("Training data", f"fingerprint {origin.data}{rows}"))
     seed = region.random_state
     found += [
-        (
-            "Settings",
-            settings_text(region.settings).removeprefix("Settings(").removesuffix(")") or "defaults",
-        ),
-        ("Measure", region.measure),
+        ("Settings", settings_in_words({**region.settings.to_dict(), "measure": region.measure})),
         ("Seed", "none" if seed is None else str(seed)),
     ]
     notes = [line.removeprefix("Note: ") for line in evidence(region) if line.startswith("Note: ")]
@@ -218,9 +223,9 @@ def _body(sheet: Sheet) -> str:
 <dl class="facts">{_pairs(facts)}</dl>
 <section class="promise"><h2>What is guaranteed</h2><p>{_text(sheet.promise)}</p></section>
 {_limits(sheet)}{_verdicts(sheet)}
-<div class="two"><section><h2>What is not guaranteed</h2>
+{_judged(sheet)}<section><h2>What is not guaranteed</h2>
 <ul>{"".join(f"<li>{_text(line)}</li>" for line in sheet.not_promised)}</ul></section>
-<section><h2>Figures</h2><dl class="figures">{_pairs(sheet.figures)}</dl></section></div>
+<section><h2>Figures</h2><dl class="figures">{_pairs(sheet.figures)}</dl></section>
 <section><h2>To run it again</h2><pre><code>{html.escape(sheet.again)}</code></pre>
 <p>{_text(sheet.again_note)}</p></section>
 <section class="signatures" aria-label="Signatures">{"".join(map(_line_to_sign, SIGNED_BY))}</section>
@@ -271,6 +276,12 @@ def _verdicts(sheet: Sheet) -> str:
         '<th scope="col" class="number">count</th><th scope="col">meaning</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></section>"
     )
+
+
+def _judged(sheet: Sheet) -> str:
+    if not sheet.judged:
+        return ""
+    return f'<section><h2>Verdict</h2><dl class="judged">{_pairs(sheet.judged)}</dl></section>'
 
 
 def _line_to_sign(who: str) -> str:
