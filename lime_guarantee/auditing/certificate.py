@@ -114,8 +114,8 @@ def _promise(report: AuditReport) -> str:
     return (
         "For each explanation that is called trusted or flat, taken by itself: with confidence "
         f"{confidence!r} it agrees with the model on at least {purity!r} of what is drawn within the limits "
-        "of its own region; and the probability of calling an honest explanation dishonest or off-manifold is at most "
-        f"{report.rules.error!r}."
+        "of its own region; and the probability of calling an honest explanation dishonest or off-manifold "
+        f"is at most {report.rules.error!r}."
     )
 
 

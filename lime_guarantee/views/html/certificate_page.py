@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MOST_LIMITS = 18
 """Features whose limits are printed: more do not go on a sheet."""
 
-LONGEST_NAME, LONGEST_LIMIT = 34, 46
+LONGEST_NAME, LONGEST_LIMIT = 30, 42
 """Letters of a name and of its limits that are printed."""
 
 SIGNED_BY = ("Prepared by", "Reviewed by", "Approved by")
@@ -198,7 +198,9 @@ def _some(names: Sequence[str], most: int = 12) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
+    """A text that is not longer; of a longer one the beginning and the end, which tell it from others."""
+    end = most // 3
+    return text if len(text) <= most else f"{text[: most - end - 1]}\N{HORIZONTAL ELLIPSIS}{text[-end:]}"
 
 
 def _again(region: GuaranteeRegion) -> str:
