@@ -72,6 +72,8 @@ def test_counterexamples_are_real_and_the_first_differs_in_one_feature():
     rows = np.array(finding.counterexamples)
     assert len(rows) >= 2
     assert not case.faithful(rows).any()
+    said = [(model[0], surrogate[0]) for model, surrogate in finding.answers]
+    np.testing.assert_array_equal(said, np.column_stack(case.answers(rows)))
     np.testing.assert_array_equal(rows[0] != case.instance, [False, True, False])
     distance = np.abs(rows[1:]).sum(axis=1)
     assert (np.diff(distance) >= 0).all()
