@@ -18,7 +18,7 @@ def facts_of(about: Mapping[str, Any], version: str) -> dict[str, str]:
         return {"version": f"lime-guarantee {version}"}
     model, explainer = about.get("model") or {}, about.get("explainer") or {}
     found = {
-        "model": model.get("name") or model.get("type") or "",
+        "model": _model_name(model.get("type", ""), model.get("function", "")),
         "model fingerprint": _model_fingerprint(model),
         "explainer": explainer.get("type", ""),
         "rows audited": f"{about['explanations']:,}, fingerprint {about['rows']}" if "rows" in about else "",
@@ -32,6 +32,11 @@ def facts_of(about: Mapping[str, Any], version: str) -> dict[str, str]:
         "version": f"lime-guarantee {version}",
     }
     return {name: text for name, text in found.items() if text}
+
+
+def _model_name(kind: str, function: str) -> str:
+    """The type of a model and what is asked of it; of a plain function, its name."""
+    return f"function {function}" if kind == "builtins.function" else f"{kind}.{function}".strip(".")
 
 
 def _model_fingerprint(model: Mapping[str, Any]) -> str:

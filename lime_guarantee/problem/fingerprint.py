@@ -114,11 +114,10 @@ def model_facts(predict_fn: Callable[[Any], Any] | None, rows: Any) -> dict[str,
     """
     if predict_fn is None:
         return None
-    owner = getattr(predict_fn, "__self__", predict_fn)
+    model = _behind(predict_fn)
     return {
-        "type": kind_of(owner),
-        "function": getattr(predict_fn, "__name__", ""),
-        "name": model_name(predict_fn),
+        "type": kind_of(getattr(model, "__self__", model)),
+        "function": getattr(model, "__name__", ""),
         "parameters": parameters_of(predict_fn),
         "answers": None if rows is None else _answers(predict_fn, rows),
     }

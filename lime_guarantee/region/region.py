@@ -108,7 +108,8 @@ class GuaranteeRegion:
         What the explanation is worth here: its gain over a constant, and which of its weights are needed.
         None where nothing is certified, or model and surrogate are not known.
     origin : Origin or None
-        Which model and which data the region speaks of, where that is known.
+        Which model and which data the region speaks of, where that is known. It is not compared. Those of an
+        audit are told by its report.
     shape : Box or Ball or None
         What was certified, in the unit cube of the measure; None where there is nothing. It is not compared,
         and written to JSON only if asked for, because the cube tells how the data are distributed.
@@ -189,10 +190,14 @@ class GuaranteeRegion:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuaranteeRegion):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return self._compared() == other._compared()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(to_text(self._compared()))
+
+    def _compared(self) -> dict[str, Any]:
+        """What makes two regions equal: all but what model and data are called, which may differ."""
+        return {name: value for name, value in self.to_dict().items() if name != "origin"}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}  # a model often cannot be pickled, or is large
