@@ -26,6 +26,9 @@ from lime_guarantee.auditing import AuditRecord
 
 AUDITED = 12
 
+REPEATS = 3
+"""All actions are done so often; the shortest time counts, because a busy machine adds to the others."""
+
 ACTIONS = {
     "sort by honesty": "columnOf('honesty').head.querySelector('button').click()",
     "sort by reason": "columnOf('why').head.querySelector('button').click()",
@@ -117,8 +120,9 @@ def main(rows: int = 10_000, features: int = 30) -> None:
         start = time.perf_counter()
         page.goto(path.as_uri(), timeout=300_000)
         print(f"{time.perf_counter() - start:6.2f} s  open the page")
-        for name, script in ACTIONS.items():
-            print(f"{timed(page, script):6.2f} s  {name}")
+        found = [{name: timed(page, script) for name, script in ACTIONS.items()} for _ in range(REPEATS)]
+        for name in ACTIONS:
+            print(f"{min(one[name] for one in found):6.2f} s  {name}")
         other = browser.new_page(viewport={"width": 1_280, "height": 900})
         start = time.perf_counter()
         other.goto(f"{path.as_uri()}#{rows - 3}", timeout=300_000)

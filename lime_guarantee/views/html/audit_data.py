@@ -124,7 +124,7 @@ class AuditColumns:
         self.row_id.append(record.row_id)
         self.verdict.append(record.verdict)
         self.reason.append(record.reason)
-        self.coverage.append(_short(record.coverage))
+        self.coverage.append(_short(record.coverage) if region else None)  # without a region, of nothing
         self.fidelity.append(_short(record.fidelity))
         self.honesty.append(_short(record.honesty))
         under = () if reliance is None else reliance.under_claimed(allowed_gap)

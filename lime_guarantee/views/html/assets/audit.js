@@ -3,7 +3,8 @@ const audit = embedded("audit");
 const total = audit.index.length;
 const PAGE = 50; // rows of the list that are built at once
 const ON_PAPER = 500; // rows that are printed
-const MOST_GROUPS = 12;
+const MOST_GROUPS = 12; // categories that are groups of their own
+const MOST_NUMBERS = 6; // the same of numbers; of more, there is a group for each quarter of the rows
 const alphabet = new Intl.Collator("en");
 const inEnglish = (number) => number.toLocaleString("en");
 const every = [...Array(total).keys()]; // records are known by their place
@@ -85,7 +86,7 @@ function valuesShown(i) {
   const chosen = typeof cohorts.column === "number" && audit.group[i] === tableGroup ? [cohorts.column] : [];
   const positions = [...new Set([...chosen, ...audit.largest[i]])];
   return positions.map((position) => make("span", {}, named(nameOf(i, position)), " ",
-    make("b", {}, named(String(valueOf(i, position) ?? "missing")))));
+    make("strong", {}, named(String(valueOf(i, position) ?? "missing")))));
 }
 
 function showReach(i) {
@@ -332,7 +333,7 @@ function makeParts(i, detail) {
 
 /** A feature, its value before, and its value after. */
 function makeChange(i, [position, before, after]) {
-  return make("span", { class: "change" }, named(nameOf(i, position)), ": ", named(before), " \u2192 ", make("b", {}, named(after)));
+  return make("span", { class: "change" }, named(nameOf(i, position)), ": ", named(before), " \u2192 ", make("strong", {}, named(after)));
 }
 
 /** Rows, each by the features in which it is not as the instance, and what was said there. */
@@ -383,7 +384,7 @@ function groupsBy(column) {
   const value = column === "explained" ? labelOf : (i) => valueOf(i, column);
   const known = records.filter((i) => value(i) !== null);
   const distinct = [...new Set(known.map(value))];
-  const few = distinct.length <= MOST_GROUPS || typeof distinct[0] === "string";
+  const few = distinct.length <= MOST_NUMBERS || typeof distinct[0] === "string";
   const groups = few ? byValue(known, value, distinct) : byQuarter(known, value);
   const missing = records.filter((i) => value(i) === null);
   return missing.length === 0 ? groups : [...groups, { title: "missing", records: missing }];
