@@ -16,7 +16,7 @@ from lime_guarantee.auditing.facts import facts_of
 from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
 from lime_guarantee.auditing.junit import junit_xml
 from lime_guarantee.auditing.mlflow_log import log_to_mlflow
-from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord, Verdict
+from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.auditing.stored import StoredRecords, scan
 from lime_guarantee.auditing.verdict import Rules, definitions
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
@@ -120,7 +120,7 @@ class AuditReport:
         return Rules(**{rule.name: self.about.get(rule.name, rule.default) for rule in fields(Rules)})
 
     @property
-    def definitions(self) -> dict[Verdict, str]:
+    def definitions(self) -> dict[str, str]:
         """What each verdict means here, in a sentence, from the best to the worst."""
         return definitions(self.rules)
 

@@ -55,7 +55,7 @@ class Rules:
                 raise InvalidInputError(f"{name}: a number from 0 to 1 is required; got {value!r}.")
 
 
-def definitions(rules: Rules) -> dict[Verdict, str]:
+def definitions(rules: Rules) -> dict[str, str]:
     """What each verdict means under these rules, in a sentence, from the best to the worst."""
     beyond = share_text(1.0 - rules.min_honesty)
     return {
