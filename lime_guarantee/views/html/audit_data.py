@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lime_guarantee.region.report import in_presence
 from lime_guarantee.space.axis import Axis
 from lime_guarantee.views.feature_row import shown_order
-from lime_guarantee.views.html.audit_detail import detail_of
+from lime_guarantee.views.html.audit_detail import detail_of, table_cell
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.record import AuditRecord
@@ -152,7 +151,7 @@ class AuditColumns:
         self.group.append(self._known[key])
         self.place.append(len(group.rows))
         pairs = zip(region.domain.axes, region.instance.tolist(), strict=True)
-        group.rows.append([] if group.presence else [_cell(axis, value) for axis, value in pairs])
+        group.rows.append([] if group.presence else [table_cell(axis, value) for axis, value in pairs])
         first = [] if group.presence else shown_order(region, parts_in_place=True)[:VALUES_SHOWN]
         self.largest.append(first)
 
@@ -180,15 +179,6 @@ class AuditColumns:
         }
 
 
-def _cell(axis: Axis, value: Any) -> float | int | str | None:
-    """A value as the table has it: a number where it is its own coordinate, else its text."""
-    if not (axis.ordered and axis.values_are_coordinates and isinstance(value, int | float)):
-        return axis.text(value)
-    if not math.isfinite(value):
-        return None
-    return int(value) if axis.has_cells else float(f"{value:.4g}")
-
-
 def _short(share: float | None) -> float | None:
     """A share to five digits; 1 only if it is all."""
     if share is None:
@@ -214,4 +204,4 @@ def _packed(details: list[Any]) -> str:
     """Compressed JSON, in letters that a page can hold."""
     rows = [None if detail is None else detail.pop("rows") for detail in details]
     text = json.dumps([details, rows], allow_nan=False, separators=(",", ":"))  # like beside like
-    return base64.b64encode(zlib.compress(text.encode())).decode()
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()

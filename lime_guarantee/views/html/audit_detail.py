@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from lime_guarantee.region.report import (
     answer,
     evidence,
-    instance_text,
     lower_text,
     share_text,
     upper_text,
     worth_lines,
 )
+from lime_guarantee.space.axis import Axis
 from lime_guarantee.space.number_text import number_text
 from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_order
 
@@ -23,29 +24,43 @@ if TYPE_CHECKING:
     from lime_guarantee.auditing.reliance import Reliance
     from lime_guarantee.region.region import GuaranteeRegion
 
+MOST_DIFFERENCES = 8
+"""Features by which a row is told from the instance; real rows differ in nearly all of them."""
+
 
 def detail_of(record: AuditRecord) -> dict[str, Any] | None:
     """All that is shown of a record besides its row; None without a region."""
     region = record.region
     if region is None:
         return None
+    rows = feature_rows(region, shown_order(region, parts_in_place=True))
     return {
         "answer": answer(region),
         "worth": worth_lines(region),
         "evidence": evidence(region),
         "certified": bool(region),
-        "rows": [_row(row) for row in feature_rows(region, shown_order(region, parts_in_place=True))],
+        "rows": [_row(row, region.instance[row.position]) for row in rows],
         "findings": [_finding(finding, region) for finding in record.findings if finding.draws],
         "real": _on_real_rows(record, region),
     }
 
 
-def _row(row: FeatureRow) -> list[Any]:
+def table_cell(axis: Axis, value: Any) -> float | int | str | None:
+    """A value as the table has it: a number where it is its own coordinate, else its text."""
+    if not (axis.ordered and axis.values_are_coordinates and isinstance(value, int | float)):
+        return axis.text(value)
+    if not math.isfinite(value):
+        return None
+    return int(value) if axis.has_cells else float(f"{value:.4g}")
+
+
+def _row(row: FeatureRow, value: Any) -> list[Any]:
     """A feature, as short as can be: there are a great many of them."""
     bar = row.bar_in_shares
+    own = row.instance_text
     shown = [
         row.position,
-        row.instance_text,
+        None if own == str(table_cell(row.axis, value)) and "e" not in own else own,  # the table has it
         row.weight_text,
         row.extent,
         row.reach_text,
@@ -134,20 +149,26 @@ def _examples(
 ) -> list[dict[str, Any]]:
     """Rows by what differs from the instance, each with what was said about it."""
     said = [said_text(one, region) for one in answers] or [""] * len(rows)
-    return [
-        {"differs": _differences(row, region), "said": text} for row, text in zip(rows, said, strict=True)
-    ]
+    return [{**_differences(row, region), "said": text} for row, text in zip(rows, said, strict=True)]
 
 
-def _differences(row: tuple[Any, ...], region: GuaranteeRegion) -> list[list[Any]]:
-    """Where a row is not as the instance: the feature, the instance's value, the row's own."""
-    found = []
-    for i, (axis, own, value) in enumerate(zip(region.domain.axes, region.instance, row, strict=True)):
+def _differences(row: tuple[Any, ...], region: GuaranteeRegion) -> dict[str, Any]:
+    """Where a row is not as the instance, the farthest first: features, values, and how many more."""
+    axes, found = region.domain.axes, []
+    for i, (own, value) in enumerate(zip(region.instance.tolist(), row, strict=True)):
         if value == own or (value != value and own != own):
             continue
-        before, after = instance_text(region, i), axis.text(value)
-        found.append([i, *((before, after) if before != after else (str(own), str(value)))])
-    return found
+        numbers = axes[i].values_are_coordinates and isinstance(value, float) and isinstance(own, float)
+        found.append((abs(value - own) / axes[i].width if numbers else 1.0, i, value))
+    found.sort(key=lambda one: -one[0])
+    shown = [[i, _unlike(axes[i], value, region.instance[i])] for _, i, value in found[:MOST_DIFFERENCES]]
+    return {"differs": shown, "more": len(found) - len(shown)}
+
+
+def _unlike(axis: Axis, value: Any, own: Any) -> str:
+    """A value in words that are not those of the instance's own."""
+    text = axis.text(value)
+    return text if text != axis.text(own) else str(value)
 
 
 def said_text(said: Said, region: GuaranteeRegion) -> str:

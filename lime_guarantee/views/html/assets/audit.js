@@ -254,7 +254,9 @@ async function detailOf(i) {
   if (!unpacked.has(place)) unpacked.set(place, unpack(place));
   const [details, rows] = await unpacked.get(place);
   const detail = details[i % audit.together];
-  return detail === null ? null : { ...detail, rows: rows[i % audit.together] };
+  if (detail === null) return null;
+  const full = rows[i % audit.together].map(([position, own, ...rest]) => [position, own ?? String(valueOf(i, position)), ...rest]);
+  return { ...detail, rows: full, instance: new Map(full) };
 }
 
 async function toggle(i, open = lineOf(i).detail === null || lineOf(i).detail.hidden) {
@@ -296,11 +298,11 @@ function makeDetail(i, detail) {
     const judged = finding.incomplete ? "it matters beyond the region" : "no objection";
     parts.push(make("h4", { class: finding.incomplete ? "bad" : "" }, named(nameOf(i, finding.feature)), `: ${judged}`));
     parts.push(...finding.lines.map((line) => make("p", {}, line)));
-    parts.push(...makeExamples(i, "Counterexamples, by what differs from the instance:", finding.examples));
+    parts.push(...makeExamples(i, "Counterexamples, by what differs from the instance:", detail, finding.examples));
   }
   if (detail.real !== null) {
     parts.push(make("h3", {}, "Real rows"), ...detail.real.lines.map((line) => make("p", {}, line)));
-    parts.push(...makeExamples(i, "Real rows that fail, by what differs from the instance:", detail.real.examples));
+    parts.push(...makeExamples(i, "Real rows that fail, by what differs from the instance:", detail, detail.real.examples));
     parts.push(...makeSwaps(i, detail.real.swaps));
   }
   return parts;
@@ -337,10 +339,12 @@ function makeChange(i, [position, before, after]) {
 }
 
 /** Rows, each by the features in which it is not as the instance, and what was said there. */
-function makeExamples(i, title, examples) {
+function makeExamples(i, title, detail, examples) {
   if (examples.length === 0) return [];
-  const items = examples.map(({ differs, said }) => make("li", {},
-    ...(differs.length === 0 ? ["as the instance"] : differs.flatMap((one, k) => [k > 0 ? "; " : "", makeChange(i, one)])),
+  const items = examples.map(({ differs, more, said }) => make("li", {},
+    ...(differs.length === 0 ? ["as the instance"] : differs.flatMap(([position, after], k) =>
+      [k > 0 ? "; " : "", makeChange(i, [position, detail.instance.get(position), after])])),
+    more > 0 ? `; and ${more} more features` : "",
     ...(said === "" ? [] : [make("div", { class: "said" }, named(said))])));
   return [make("p", { class: "muted" }, title), make("ol", {}, ...items)];
 }
