@@ -21,6 +21,7 @@ from lime_guarantee.errors import (
     ModelError,
 )
 from lime_guarantee.problem.agreement import AgreementName
+from lime_guarantee.problem.fingerprint import Origin, fingerprint
 from lime_guarantee.problem.info import ExplanationInfo, Space
 from lime_guarantee.problem.problem import Predictor, Problem
 from lime_guarantee.region.region import GuaranteeRegion
@@ -190,6 +191,7 @@ class Adapter:
         self.settings = Settings() if settings is None else settings
         self.read_as, self.notes = dict(options), list[str]()
         model = self.captured.predict_fn if predict_fn is None else predict_fn
+        self._given_model = model
         self._predict_fn: Callable[[Any], Any] | None = asked_with_arrays(model)
         self.read(**options)
 
@@ -380,7 +382,19 @@ class Adapter:
             calls=self.calls + 1,
             batch_rows=self.batch_rows,
             rows_each=self.rows_each,
+            origin=self._origin(),
         )
+
+    def _origin(self) -> Origin | None:
+        """Which model was explained, as it was given, and which data are known."""
+        facts = getattr(self, "facts", None)
+        models = (self._given_model, self.captured.estimator, getattr(facts, "model", None))
+        model = next((one for one in models if one is not None), None)
+        if model is None:
+            return None
+        data: TrainingData | None = vars(self).get("data")  # if anybody has asked for them
+        known = None if data is None else data.domain.observed
+        return Origin.of(model, fingerprint(data), None if known is None else known.count)
 
     def attach(self, region: GuaranteeRegion) -> None:
         """Let the explanation carry its region; one that takes no attributes goes without."""

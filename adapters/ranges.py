@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.fingerprint import fingerprint, fingerprint_of_values
 from lime_guarantee.space.domain import LARGEST_CELL, Axis, Domain, axis_of_values
 from lime_guarantee.space.observed import Column, Observed
 from lime_guarantee.space.tables import as_table, refuse_file
@@ -34,12 +35,15 @@ class TrainingData:
         The columns of a DataFrame.
     refused : str
         Why there is no domain: told when a region is asked for, so that explaining goes on as ever.
+    fingerprint : str
+        Tells these data from others; see `lime_guarantee.problem.fingerprint`.
     """
 
     domain: Domain
     rows: AnyArray
     frame: FrameKind | None = None
     refused: str = ""
+    fingerprint: str = ""
 
     @classmethod
     def of(cls, data: Any) -> TrainingData:
@@ -52,12 +56,14 @@ class TrainingData:
         """
         refuse_file("training_data", data)
         if hasattr(data, "tocsc"):
-            return cls(_sparse_domain(data.tocsc()), np.empty((0, data.shape[1])))
+            no_rows = np.empty((0, data.shape[1]))
+            return cls(_sparse_domain(data.tocsc()), no_rows, fingerprint=fingerprint(data))
         table = as_table(data)
         _check_finite(table.values, table.names)
         count = len(table.values)
         some = np.linspace(0, count - 1, min(count, SOME_ROWS)).astype(np.int64)
-        return cls(Domain.from_data(data), table.values[some], FrameKind.of(data))
+        told = fingerprint_of_values(table.values)
+        return cls(Domain.from_data(data), table.values[some], FrameKind.of(data), fingerprint=told)
 
     @classmethod
     def seen(cls, data: Any) -> TrainingData:

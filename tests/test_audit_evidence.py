@@ -12,6 +12,7 @@ from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.problem.agreement import SameValue
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.widen import extend_region
+from lime_guarantee.views.html.audit_detail import detail_of
 from lime_guarantee.views.html.audit_page import audit_page
 
 QUICK = {"purity": 0.9, "confidence": 0.9}
@@ -72,6 +73,8 @@ def test_counterexamples_are_real_and_the_first_differs_in_one_feature():
     rows = np.array(finding.counterexamples)
     assert len(rows) >= 2
     assert not case.faithful(rows).any()
+    said = [(model[0], surrogate[0]) for model, surrogate in finding.answers]
+    np.testing.assert_array_equal(said, np.column_stack(case.answers(rows)))
     np.testing.assert_array_equal(rows[0] != case.instance, [False, True, False])
     distance = np.abs(rows[1:]).sum(axis=1)
     assert (np.diff(distance) >= 0).all()
@@ -326,17 +329,17 @@ def test_whole_numbers_outside_the_region_are_named_as_such():
     (finding,) = record.findings
     assert finding.incomplete
     assert finding.outside == ((record.region.upper[1] + 1, 99_999.0),)
-    page = audit_page(AuditReport((record,), {"purity": 0.999999}))
-    assert f"drawn in [{record.region.upper[1] + 1:.0f}, 99999]" in page
-    assert "breaks the explanation above at 40001" in page
-    assert "purity 0.999999" in page
+    told = str(detail_of(record))
+    assert f"drawn in [{record.region.upper[1] + 1:.0f}, 99999]" in told
+    assert "breaks the explanation above at 40001" in told
+    assert "purity 0.999999" in audit_page(AuditReport((record,), {"purity": 0.999999}))
 
 
 def test_a_lower_bound_is_never_rounded_up():
     finding = Finding("x1", 0.0, 0.2, incomplete=True, draws=9, failures=9, failing_lower_bound=0.99987)
     region = find_region(problem(relies_on_second), random_state=0, **QUICK)
-    page = audit_page(AuditReport((AuditRecord(0, "narrow", "", region, (finding,)),), {}))
-    assert "at least 99.9 % of what was drawn there" in page
+    told = detail_of(AuditRecord(0, "narrow", "", region, (finding,)))
+    assert "at least 99.9 % of what was drawn there" in str(told)
 
 
 class TestBalls:

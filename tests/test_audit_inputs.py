@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas
 import pytest
 from lime.lime_tabular import LimeTabularExplainer
 from sklearn.linear_model import LogisticRegression
 
-from lime_guarantee import Domain, InvalidInputError, Problem, SameValue, Settings, audit, wrap
+from lime_guarantee import AuditReport, Domain, InvalidInputError, Problem, SameValue, Settings, audit, wrap
 from lime_guarantee.auditing import run as run_module
 
 RNG = np.random.default_rng(0)
@@ -156,3 +157,14 @@ def test_rows_that_ended_in_an_error_are_tried_again(tmp_path):
     assert len(written.splitlines()) == 5  # the head, three rows, and the one tried again
     assert run(checkpoint=path).to_json() == expected.to_json()
     assert path.read_text() == written  # which is done by now
+
+
+def test_rows_of_a_frame_are_called_by_their_index(tmp_path):
+    frame = pandas.DataFrame(X[:3], columns=["a", "b", "c"])
+    assert [record.row_id for record in run(X=frame)] == [None] * 3  # they are merely numbered
+    frame.index = ["A-7", "A-8", 9]
+    named = run(X=frame, checkpoint=tmp_path / "audit.jsonl")
+    assert [record.row_id for record in named] == ["A-7", "A-8", "9"]
+    assert named.to_frame()["row_id"].tolist() == ["A-7", "A-8", "9"]
+    again = AuditReport.from_checkpoint(tmp_path / "audit.jsonl")
+    assert [record.row_id for record in again] == ["A-7", "A-8", "9"]

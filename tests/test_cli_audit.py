@@ -57,7 +57,7 @@ def verdicts(out):
 @pytest.fixture(scope="module")
 def reference(folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("reference")
-    assert main([*arguments(folder, out=out), *QUICK]) in (0, 1)
+    assert main([*arguments(folder, out=out, certificate=out / "certificate.html"), *QUICK]) in (0, 1)
     return out
 
 
@@ -67,6 +67,9 @@ def test_an_audit_writes_a_report_and_a_table(reference, capsys):
     assert list(pandas.read_csv(reference / "audit.csv")["verdict"]) == found
     report = AuditReport.from_json((reference / "audit.json").read_text())
     assert (reference / "audit.html").read_text(encoding="utf-8") == report.to_html()
+    certificate = (reference / "certificate.html").read_text(encoding="utf-8")
+    assert "RandomForestClassifier.predict_proba" in certificate
+    assert report.about["training_data"] in certificate
 
 
 def test_the_exit_code_says_whether_something_is_flagged(folder, reference, tmp_path, capsys):
@@ -197,13 +200,14 @@ def test_tables_that_do_not_match_are_refused(folder, tmp_path, capsys):
 @pytest.mark.parametrize("explainer", ["lime", "shap"])
 def test_one_row_is_explained(folder, tmp_path, capsys, explainer):
     page = tmp_path / "region.html"
-    code = main(
-        [*arguments(folder, "explain", row=2, explainer=explainer, json=True, html=page), *QUICK[:-1]]
-    )
+    sheet = tmp_path / "certificate.html"
+    asked = {"row": 2, "explainer": explainer, "json": True, "html": page, "certificate": sheet}
+    code = main([*arguments(folder, "explain", **asked), *QUICK[:-1]])
     region = json.loads(capsys.readouterr().out)
     assert code == (0 if region["status"] == "certified" else 1)
     np.testing.assert_allclose(region["instance"], X[402])
     assert '"formula":{"link"' in page.read_text(encoding="utf-8")
+    assert f"2 of {folder / 'rows.csv'}" in sheet.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

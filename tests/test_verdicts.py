@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from lime_guarantee import Domain, FlaggedExplanations, Problem, SameClass, SameValue, audit
 from lime_guarantee.auditing.real_rows import DataCheck
-from lime_guarantee.auditing.record import FLAGGED, AuditRecord
+from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.verdict import Rules, verdict_of
@@ -194,3 +194,14 @@ class TestReasons:
         assert frame["honesty"].tolist()[1] == low.honesty
         assert report.features_frame()["reliance_low"].tolist()[2:] == [0.5, 0.0]
         assert AuditReport.from_json(report.to_json()) == report
+
+
+def test_every_verdict_is_defined_by_the_rules_that_were_asked():
+    asked = AuditReport((), {"min_coverage": 0.07, "min_fidelity": 0.83, "min_honesty": 0.59})
+    assert tuple(asked.definitions) == VERDICTS
+    assert all(meaning.endswith(".") for meaning in asked.definitions.values())
+    assert "less than 7 % of the real rows" in asked.definitions["narrow"]
+    assert "less than 83 % of those" in asked.definitions["narrow"]
+    for verdict in ("trusted", "dishonest"):
+        assert "by more than 41 %" in asked.definitions[verdict]
+    assert "by more than 35 %" in AuditReport((), {}).definitions["dishonest"]

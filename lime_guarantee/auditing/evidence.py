@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from lime_guarantee.auditing.real_rows import distance
+from lime_guarantee.auditing.real_rows import Said, distance, said_about
 from lime_guarantee.engine.certify.bounds import exact_lower_bound
 from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
 from lime_guarantee.engine.session import bounding_box
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.widen import extend_region
+from lime_guarantee.region.worth import judging
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
@@ -59,6 +60,8 @@ class Finding:
     counterexamples : tuple of tuples
         Rows that are not faithful: the one that differs from the instance in fewest features first, then
         the closest.
+    answers : tuple of Said
+        What the model and the explanation say about each counterexample.
     """
 
     feature: str
@@ -72,6 +75,7 @@ class Finding:
     break_below: float | None = None
     break_above: float | None = None
     counterexamples: tuple[tuple[Any, ...], ...] = ()
+    answers: tuple[Said, ...] = ()
 
 
 @dataclass(eq=False)
@@ -107,7 +111,7 @@ class Examination:
 
     def __post_init__(self) -> None:
         self.cube = self.region.certified_shape("audit").cube
-        self.oracle = Oracle(self.problem.faithful, self.cube, batch_rows=self.batch_rows)
+        self.oracle = Oracle(judging(self.problem), self.cube, batch_rows=self.batch_rows)
 
     @property
     def shares(self) -> FloatArray:
@@ -191,15 +195,18 @@ class Examination:
             outside=outside,
             break_below=below,
             break_above=above,
-            counterexamples=self._counterexamples(i, failures),
+            **self._counterexamples(i, failures),
         )
 
     @property
     def _home(self) -> FloatArray:
         return self.cube.instance
 
-    def _counterexamples(self, i: int, failures: FloatArray) -> tuple[tuple[Any, ...], ...]:
-        """Failing rows: one that differs from the instance in as few features as can be, then the closest."""
+    def _counterexamples(self, i: int, failures: FloatArray) -> dict[str, Any]:
+        """Failing rows, with what was said about them, as fields of a finding.
+
+        The first differs from the instance in as few features as can be; the closest follow.
+        """
         home = self._home
         values, own = self.cube.values(failures), self.cube.instance_values
         nearest = failures[np.argsort(distance(values, own, self.region.domain))]
@@ -209,7 +216,10 @@ class Examination:
         simplest = alone[np.argmax(still)] if still.any() else self._simplified(nearest[0], i)
         rows = np.concatenate([simplest[np.newaxis], nearest[:COUNTEREXAMPLES]])
         raw = self.cube.decode(rows)
-        return tuple(tuple(plain(value) for value in row) for row in raw.tolist())
+        return {
+            "counterexamples": tuple(tuple(plain(value) for value in row) for row in raw.tolist()),
+            "answers": said_about(self.oracle.judge(rows), np.arange(len(rows))),
+        }
 
     def _simplified(self, point: FloatArray, i: int) -> FloatArray:
         """A failing point with features put back to the instance, as long as it still fails."""

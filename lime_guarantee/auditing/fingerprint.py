@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from lime_guarantee.adapters.ranges import TrainingData
-from lime_guarantee.space.tables import as_table
-
-ASKED_ROWS = 16
-"""Rows that a model is asked about, to tell it from a retrained one."""
+from lime_guarantee.problem.fingerprint import digest, kind_of
 
 SAME_ANSWER = 1e-6
 """How far, relatively, the answers of one model may differ between two runs."""
@@ -27,45 +21,13 @@ FILLED_IN = ("class_names",)
 """Parameters that explainers fill in when they are first used, if they were not given."""
 
 
-def fingerprint(X: Any) -> str:
-    """The same for the same rows; empty where there are none."""
-    if X is None:
-        return ""
-    if isinstance(X, TrainingData):
-        return _digest(repr((X.domain, X.rows.tolist())).encode())
-    values = as_table(X).values
-    content = values.tobytes() if values.dtype != object else repr(values.tolist()).encode()
-    return _digest(content)
-
-
 def fingerprint_of_explanations(explanations: Sequence[Any]) -> str:
     """The same for the same explanations: for what they say, or for the instance of a problem."""
     parts = []
     for one in explanations:
         for name in ("values", "local_exp", "instance"):  # of shap, of LIME, of a Problem
             parts.append(repr(np.asarray(getattr(one, name, None)).tolist()))
-    return _digest("".join(parts).encode())
-
-
-def model_facts(predict_fn: Callable[[Any], Any] | None, rows: Any) -> dict[str, Any] | None:
-    """What tells one model from another: its type, its parameters, its answers to some rows.
-
-    Parameters
-    ----------
-    predict_fn : callable or None
-    rows : array, DataFrame or None
-        The first of them are asked about.
-    """
-    if predict_fn is None:
-        return None
-    owner = getattr(predict_fn, "__self__", predict_fn)
-    parameters = owner.get_params() if hasattr(owner, "get_params") else {}
-    return {
-        "type": _kind(owner),
-        "function": getattr(predict_fn, "__name__", ""),
-        "parameters": {str(name): in_words(value) for name, value in sorted(parameters.items())},
-        "answers": None if rows is None else _answers(predict_fn, rows),
-    }
+    return digest("".join(parts))
 
 
 def explainer_facts(explainer: Any, parts: Sequence[str] = ()) -> dict[str, Any] | None:
@@ -80,7 +42,7 @@ def explainer_facts(explainer: Any, parts: Sequence[str] = ()) -> dict[str, Any]
     made_from = inspect.signature(type(explainer).__init__).parameters
     names = [name for name in (*made_from, *parts) if name not in FILLED_IN and hasattr(explainer, name)]
     held = {name: _described(getattr(explainer, name), DEPTH) for name in names}
-    return {"type": _kind(explainer), **held}
+    return {"type": kind_of(explainer), **held}
 
 
 def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
@@ -90,25 +52,8 @@ def differences(now: Mapping[str, Any], then: Mapping[str, Any]) -> list[str]:
     )
 
 
-def in_words(option: Any) -> str:
-    """An option in words that are the same in every run: without addresses."""
-    return re.sub(r" at 0x[0-9a-f]+", "", option if isinstance(option, str) else repr(option))
-
-
 class _Missing:
     """Stands for what is not there."""
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
-
-
-def _answers(predict_fn: Callable[[Any], Any], rows: Any) -> Any:
-    some = rows.iloc[:ASKED_ROWS] if hasattr(rows, "iloc") else rows[:ASKED_ROWS]
-    try:
-        return np.asarray(predict_fn(some), dtype=np.float64).tolist()
-    except Exception as error:  # noqa: BLE001 - a model that raises is told of row by row
-        return f"raises {type(error).__name__}"
 
 
 def _described(thing: Any, depth: int) -> Any:
@@ -116,7 +61,7 @@ def _described(thing: Any, depth: int) -> Any:
         return thing
     if isinstance(thing, np.ndarray | np.generic):
         array = np.ascontiguousarray(thing)
-        return _digest(array.tobytes() if array.dtype != object else repr(array.tolist()).encode())
+        return digest(array.tobytes() if array.dtype != object else repr(array.tolist()))
     if isinstance(thing, list | tuple | range):
         return [_described(part, depth) for part in thing]
     if isinstance(thing, Mapping):
@@ -127,11 +72,7 @@ def _described(thing: Any, depth: int) -> Any:
         return f"{thing.__module__}.{thing.__qualname__}"
     held = sorted(vars(thing).items()) if depth and hasattr(thing, "__dict__") else []
     held = [(key, value) for key, value in held if not key.startswith("_")]  # the others are for its own use
-    return {"type": _kind(thing), **{key: _described(value, depth - 1) for key, value in held}}
-
-
-def _kind(thing: Any) -> str:
-    return f"{type(thing).__module__}.{type(thing).__qualname__}"
+    return {"type": kind_of(thing), **{key: _described(value, depth - 1) for key, value in held}}
 
 
 def _alike(one: Any, other: Any) -> bool:

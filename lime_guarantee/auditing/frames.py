@@ -30,6 +30,7 @@ COLUMNS = [
     "real_failing",
     "synthetic_failing",
     "evaluations",
+    "row_id",
 ]
 
 
@@ -39,7 +40,7 @@ def row_of(record: AuditRecord) -> dict[str, Any]:
     row: dict[str, Any] = {"index": record.index, "verdict": record.verdict, "reason": record.reason}
     row["incomplete_features"] = ", ".join(f.feature for f in record.findings if f.incomplete)
     row.update(coverage=record.coverage, evaluations=record.evaluations)
-    row.update(honesty=record.honesty, fidelity=record.fidelity)
+    row.update(honesty=record.honesty, fidelity=record.fidelity, row_id=record.row_id)
     if record.coverage_interval is not None:
         row["coverage_low"], row["coverage_high"] = record.coverage_interval
     if check is not None and check.inside:

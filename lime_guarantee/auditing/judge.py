@@ -84,7 +84,8 @@ def judge(
     asked += 0 if record.data_check is None else record.data_check.evaluations
     asked += 0 if record.reliance is None else record.reliance.evaluations
     asked = region.evaluations + problem.rows_each * asked
-    region = replace(region, problem=None, shape=None)  # a thousand of them would not fit into memory
+    # A thousand of them would not fit into memory; and model and data are the report's to tell.
+    region = replace(region, problem=None, shape=None, origin=None)
     return replace(record, verdict=verdict, reason=reason, region=region, evaluations=asked)
 
 

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.engine.certify.bounds import exact_lower_bound, mean_interval
-from lime_guarantee.engine.oracle import BATCH_ROWS, Oracle
+from lime_guarantee.engine.oracle import BATCH_ROWS, Judged, Oracle
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.worth import judging
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.space.tables import plain
-from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
+from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 
 CONFIDENCE = 0.95
 """The probability with which each interval of a share of rows holds."""
@@ -48,6 +48,9 @@ FEW_VALUES, FEWEST_TOGETHER = 10, 20
 """A feature with more values is looked at in fifths; with fewer rows, no feature is named."""
 
 Interval = tuple[float, float]
+
+Said = tuple[tuple[float, ...], tuple[float, ...]]
+"""What the model and the explanation say about a row: one number each, or a score for every class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +124,8 @@ class DataCheck:
         The position of the feature that the model's answers to these rows go with most closely.
     explained_by_it : float
         The share of the answers' variance that it explains.
+    answers : tuple of Said
+        What the model and the explanation say about each of `rows`.
     """
 
     off_manifold: bool
@@ -134,6 +139,7 @@ class DataCheck:
     excess_lower_bound: float = 0.0
     goes_with: int | None = None
     explained_by_it: float = 0.0
+    answers: tuple[Said, ...] = ()
 
     @property
     def real_rate(self) -> float:
@@ -206,7 +212,8 @@ def check_data(
     excess = fails[some] - twins_fail.reshape(TWINS, -1).mean(axis=0)
     low, _ = mean_interval((excess[:, np.newaxis] + 1.0) / 2.0, 2.0 * error)
     lower = float(2.0 * low[0] - 1.0)
-    shown = domain.decode(rows[fails][:SHOWN_ROWS])
+    first = np.flatnonzero(fails)[:SHOWN_ROWS]
+    shown = domain.decode(rows[first])
     return DataCheck(
         off_manifold=lower > MARGIN,
         inside=bool(region),
@@ -217,8 +224,15 @@ def check_data(
         rows=tuple(tuple(plain(value) for value in row) for row in shown.tolist()),
         evaluations=oracle.evaluations,
         excess_lower_bound=lower,
+        answers=said_about(judged, first),
         **_companion(rows, judged.answers[0]),
     )
+
+
+def said_about(judged: Judged, rows: IntArray) -> tuple[Said, ...]:
+    """What the model and the explanation answered to some of the rows that were judged."""
+    model, surrogate = judged.answers
+    return tuple((tuple(model[row].ravel().tolist()), tuple(surrogate[row].ravel().tolist())) for row in rows)
 
 
 def _companion(rows: FloatArray, answers: FloatArray) -> dict[str, Any]:

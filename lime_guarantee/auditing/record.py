@@ -49,6 +49,8 @@ class AuditRecord:
     reliance : Reliance or None
         What the model relies on near the instance, beside what the explanation claims; None for words and
         superpixels.
+    row_id : str or None
+        What the row is called, where rows came with names: the index of their DataFrame.
     """
 
     index: int
@@ -61,6 +63,7 @@ class AuditRecord:
     evaluations: int = 0
     coverage_interval: tuple[float, float] | None = None
     reliance: Reliance | None = None
+    row_id: str | None = None
 
     @property
     def honesty(self) -> float | None:

@@ -6,16 +6,19 @@ import json
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lime_guarantee.auditing.certificate import audit_certificate, record_certificate
 from lime_guarantee.auditing.compare import AuditComparison, compare
+from lime_guarantee.auditing.facts import facts_of
 from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
 from lime_guarantee.auditing.junit import junit_xml
 from lime_guarantee.auditing.mlflow_log import log_to_mlflow
 from lime_guarantee.auditing.record import FLAGGED, VERDICTS, AuditRecord
 from lime_guarantee.auditing.stored import StoredRecords, scan
+from lime_guarantee.auditing.verdict import Rules, definitions
 from lime_guarantee.errors import GuaranteeError, InvalidInputError
 from lime_guarantee.support.atomic_write import replacing
 from lime_guarantee.support.imports import require
@@ -110,6 +113,21 @@ class AuditReport:
         """How often each verdict was given, from the best to the worst."""
         found = Counter(self.verdicts)
         return {verdict: found[verdict] for verdict in VERDICTS}
+
+    @property
+    def rules(self) -> Rules:
+        """What was asked of every explanation."""
+        return Rules(**{rule.name: self.about.get(rule.name, rule.default) for rule in fields(Rules)})
+
+    @property
+    def definitions(self) -> dict[str, str]:
+        """What each verdict means here, in a sentence, from the best to the worst."""
+        return definitions(self.rules)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What was audited and asked, in words: model, data and their fingerprints, settings, seed."""
+        return facts_of(self.about, self.version)
 
     @property
     def flagged(self) -> Sequence[AuditRecord]:
@@ -347,6 +365,30 @@ class AuditReport:
         from lime_guarantee.views.html.page import written
 
         return written(audit_page(self), path)
+
+    def to_certificate(self, path: str | os.PathLike[str] | None = None, *, index: int | None = None) -> str:
+        """A sheet to print, sign and file: of the whole audit, or of one explanation.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, an HTML page, whole or not at all. Printed, it is one page of A4.
+        index : int, optional
+            The place of the explanation; by default the sheet is about the audit.
+
+        Returns
+        -------
+        str
+            The page.
+        """
+        from lime_guarantee.views.html.page import written
+
+        if index is None:
+            return written(audit_certificate(self), path)
+        record = next((record for record in self.records if record.index == index), None)
+        if record is None:
+            raise InvalidInputError(f"index: the report has no explanation {index}.")
+        return written(record_certificate(record, self), path)
 
     def _repr_html_(self) -> str:
         from lime_guarantee.views.html.notebook import report_view

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -15,13 +15,7 @@ from lime_guarantee.adapters.base import CAPTURED, Adapter
 from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.auditing.checkpoint import Checkpoint
-from lime_guarantee.auditing.fingerprint import (
-    explainer_facts,
-    fingerprint,
-    fingerprint_of_explanations,
-    in_words,
-    model_facts,
-)
+from lime_guarantee.auditing.fingerprint import explainer_facts, fingerprint_of_explanations
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.report import AuditReport
 from lime_guarantee.auditing.stored import scan
@@ -30,6 +24,7 @@ from lime_guarantee.auditing.workers import Work, kind_name, work_done
 from lime_guarantee.engine.certify.limit import check_limit_allows_certificate
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.problem.agreement import AgreementName, check_tolerance
+from lime_guarantee.problem.fingerprint import fingerprint, in_words, model_facts
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
 from lime_guarantee.space.tables import Table, as_table, is_frame, plain
@@ -205,12 +200,14 @@ def audit(
     about = {key: plain(value) for key, value in about.items()}
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
     held: dict[int, AuditRecord] = {}
+    called = _row_ids(X)
     with keeping as kept, counting(progress, len(rows), " explanations") as advance:
         done = frozenset[int]() if kept is None else kept.finished
         advance(len(done))
         tasks = ((i, rows[i], _seed(random_state, i)) for i in range(len(rows)) if i not in done)
         with closing(work_done(work, tasks, n_jobs, timeout)) as records:
-            for record in records:
+            for found in records:
+                record = found if called is None else replace(found, row_id=str(called[found.index]))
                 if kept is not None:
                     kept.add(record)
                 if kept is None or len(rows) <= MOST_HELD:
@@ -259,6 +256,14 @@ class _FrameRows:
 
     def __getitem__(self, place: int) -> Any:
         return self.frame.iloc[place]
+
+
+def _row_ids(X: Any) -> Sequence[Any] | None:
+    """What the rows of a DataFrame are called; None where they are merely numbered, from 0 on."""
+    if not is_frame(X):
+        return None
+    names: list[Any] = X.index.tolist()
+    return None if names == list(range(len(names))) else names
 
 
 def _some_rows(X: Any) -> Table | None:

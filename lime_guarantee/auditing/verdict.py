@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lime_guarantee.auditing.real_rows import DataCheck
+from lime_guarantee.auditing.real_rows import MARGIN, DataCheck
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.errors import InvalidInputError
@@ -53,6 +53,30 @@ class Rules:
         for name, value in vars(self).items():
             if not 0.0 <= value <= 1.0:
                 raise InvalidInputError(f"{name}: a number from 0 to 1 is required; got {value!r}.")
+
+
+def definitions(rules: Rules) -> dict[str, str]:
+    """What each verdict means under these rules, in a sentence, from the best to the worst."""
+    beyond = share_text(1.0 - rules.min_honesty)
+    return {
+        "trusted": "A region is certified, the explanation is faithful on the real rows in it, its weights "
+        "are tested there, and it is shown that the model relies on no feature by more than "
+        f"{beyond} beyond what is claimed.",
+        "flat": "As trusted, but a constant score would do in the region, so the weights are not tested: a "
+        "remark, no alarm.",
+        "narrow": f"A region is certified, but it holds less than {share_text(rules.min_coverage)} of the "
+        f"real rows, or the explanation is faithful on less than {share_text(rules.min_fidelity)} of those "
+        "in it.",
+        "uncertified": "No region could be certified, or it stays open how far the model relies on a "
+        "feature.",
+        "unfaithful": "The explanation misses the model at its own input.",
+        "dishonest": "On real rows nearby, a feature's share of what the model relies on exceeds what the "
+        f"explanation claims by more than {beyond}, beyond doubt.",
+        "off-manifold": f"The explanation fails on real rows by {share_text(MARGIN)} more often, beyond "
+        "doubt, than on the same rows with every feature moved a little: the model may tell real rows from "
+        "made-up ones.",
+        "error": "The model or the explainer failed on the row: nothing is said of the explanation.",
+    }
 
 
 def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:

@@ -61,6 +61,8 @@ def run_audit(options: argparse.Namespace) -> AuditReport:
     report.to_html(out / "audit.html")
     if options.junit is not None:
         report.to_junit(options.junit, fail_on=options.fail_on)
+    if options.certificate is not None:
+        report.to_certificate(options.certificate)
     return report
 
 

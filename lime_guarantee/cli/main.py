@@ -73,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--row", type=int, default=0, help="the number of the row (default: 0)")
     explain.add_argument("--json", action="store_true", help="print the region as JSON")
     explain.add_argument("--html", type=Path, metavar="FILE", help="write a page to try values on")
+    explain.add_argument(
+        "--certificate", type=Path, metavar="FILE", help="write a sheet to print, sign and file"
+    )
     explain.set_defaults(run=_explain)
     audit = commands.add_parser("audit", help="audit the explanations of many rows")
     _add_model_options(audit)
@@ -96,6 +99,9 @@ def _parser() -> argparse.ArgumentParser:
         help="the share of rows that may end in an error; more end the command with 2 (default: 0)",
     )
     audit.add_argument("--junit", type=Path, metavar="FILE", help="write the verdicts as JUnit XML, too")
+    audit.add_argument(
+        "--certificate", type=Path, metavar="FILE", help="write a sheet to print, sign and file, too"
+    )
     audit.add_argument("--github", action="store_true", help="print annotations for GitHub Actions")
     audit.add_argument("--no-progress", action="store_true", help="show no bar")
     audit.set_defaults(run=_audit)
@@ -181,6 +187,8 @@ def _explain(options: argparse.Namespace) -> int:
     region = explain_one(options)
     if options.html is not None:
         region.to_html(options.html)
+    if options.certificate is not None:
+        region.to_certificate(options.certificate, row=f"{options.row} of {options.rows}")
     sys.stdout.write((region.to_json() if options.json else str(region)) + "\n")
     return 0 if region else 1
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from lime_guarantee.errors import ModelError
 from lime_guarantee.problem.agreement import Agreement
+from lime_guarantee.problem.fingerprint import Origin
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.space.domain import Domain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
@@ -39,6 +40,8 @@ class Problem:
         The most rows that the model takes at once; None leaves that to the settings.
     rows_each : int
         Rows that the model itself is asked for every row of the problem.
+    origin : Origin, optional
+        Which model and which data, where that is known.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class Problem:
     calls: int = 0
     batch_rows: int | None = None
     rows_each: int = 1
+    origin: Origin | None = None
 
     def faithful(self, X: AnyArray) -> BoolArray:
         """Whether the surrogate is faithful to the model, row by row."""

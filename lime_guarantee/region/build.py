@@ -62,6 +62,7 @@ def region_from(
         attempts=attempts,
         notes=notes,
         explained=None if problem is None else problem.explained,
+        origin=None if problem is None else problem.origin,
         shape=shape,
         problem=problem,
         worth=_worth(found, problem, at_instance),

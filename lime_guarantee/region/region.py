@@ -14,6 +14,7 @@ import numpy as np
 from lime_guarantee.engine.certify.certificate import Certificate
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.fingerprint import Origin
 from lime_guarantee.problem.info import ExplanationInfo
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.codec import (
@@ -107,6 +108,9 @@ class GuaranteeRegion:
     worth : Worth or None
         What the explanation is worth here: its gain over a constant, and which of its weights are needed.
         None where nothing is certified, or model and surrogate are not known.
+    origin : Origin or None
+        Which model and which data the region speaks of, where that is known. It is not compared. Those of an
+        audit are told by its report.
     shape : Box or Ball or None
         What was certified, in the unit cube of the measure; None where there is nothing. It is not compared,
         and written to JSON only if asked for, because the cube tells how the data are distributed.
@@ -155,6 +159,7 @@ class GuaranteeRegion:
     validation: OnRows | None = None
     notes: tuple[str, ...] = ()
     worth: Worth | None = None
+    origin: Origin | None = None
     shape: Box | Ball | None = field(default=None, compare=False)
     problem: Problem | None = field(default=None, compare=False)
 
@@ -186,10 +191,14 @@ class GuaranteeRegion:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GuaranteeRegion):
             return NotImplemented
-        return self.to_dict() == other.to_dict()
+        return self._compared() == other._compared()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(to_text(self._compared()))
+
+    def _compared(self) -> dict[str, Any]:
+        """What makes two regions equal: all but what model and data are called, which may differ."""
+        return {name: value for name, value in self.to_dict().items() if name != "origin"}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "problem": None}  # a model often cannot be pickled, or is large
@@ -540,6 +549,40 @@ class GuaranteeRegion:
         from lime_guarantee.views.html.region_page import region_page
 
         return written(region_page(self), path)
+
+    def to_certificate(
+        self, path: str | os.PathLike[str] | None = None, *, row: Any = None, problem: Problem | None = None
+    ) -> str:
+        """A sheet to print, sign and file: what is guaranteed, what is not, figures, and how to repeat it.
+
+        It names the model and the data by their fingerprints. Where the region still has its `problem`, the
+        model is asked about 16 fixed rows for that.
+
+        Parameters
+        ----------
+        path : path, optional
+            The file to write it to, an HTML page, whole or not at all. Printed, it is one page of A4.
+        row : optional
+            What the row is called: its number, or whatever identifies it.
+        problem : Problem, optional
+            What the region was found for; needed for the model's fingerprint where the region has lost it.
+
+        Returns
+        -------
+        str
+            The page.
+
+        Examples
+        --------
+        >>> from lime_guarantee import Domain, find_region
+        >>> region = find_region(lambda X: X[:, 0] < 1, [0.5], Domain.from_bounds([0], [2]), random_state=0)
+        >>> "What is not guaranteed" in region.to_certificate(row=17)
+        True
+        """
+        from lime_guarantee.views.html.certificate_page import region_certificate
+        from lime_guarantee.views.html.page import written
+
+        return written(region_certificate(self, row, problem), path)
 
     @classmethod
     def from_json(cls, text: str) -> GuaranteeRegion:

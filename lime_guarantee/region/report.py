@@ -179,7 +179,7 @@ def evidence(region: GuaranteeRegion) -> list[str]:
     if certificate is not None:
         lines.append(
             f"Evidence: {certificate.failures} of {certificate.draws:,} fresh draws failed; purity at least "
-            f"{_rounded_down(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
+            f"{purity_bound_text(certificate.purity_lower_bound)} ({certificate.certifier} test, attempt "
             f"{certificate.attempts})."
         )
         lines.append(_size(region))
@@ -222,7 +222,8 @@ def _size(region: GuaranteeRegion) -> str:
     return f"{size}."
 
 
-def _rounded_down(bound: float) -> str:
+def purity_bound_text(bound: float) -> str:
+    """A lower bound on a purity, rounded down."""
     return f"{math.floor(bound * 1e5) / 1e5:.5f}"
 
 

@@ -134,7 +134,7 @@ class Domain:
         axes = tuple(_axis_from_column(table, i, name, listed, whole) for i, name in enumerate(names))
         return cls(axes, Observed.of(table.values))
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The features' names."""
         return tuple(axis.name for axis in self.axes)

@@ -40,7 +40,8 @@ def number_text_within(value: float, lower: float, upper: float) -> str:
     """
     for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
         text = f"{value:.{digits}g}"
-        if decimal(lower) <= Decimal(text) <= decimal(upper):
+        # Rounding keeps the order: only where the text is a bound to the last bit do its decimals decide.
+        if lower < float(text) < upper or decimal(lower) <= Decimal(text) <= decimal(upper):
             return text
     return repr(float(value))
 

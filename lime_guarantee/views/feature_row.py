@@ -119,7 +119,8 @@ class FeatureRow:
         """The bar in shares of the domain; None for constants, and for values that have no order."""
         if self.constant or not (self.axis.ordered and self.certified):
             return None
-        start, end, tick = (round(self.share(place), 4) for place in (*self.bar, self.instance))
+        low, high = self.axis.ends_as_drawn
+        start, end, tick = (round((place - low) / (high - low), 4) for place in (*self.bar, self.instance))
         return Bar(start, end, tick)
 
     def share(self, coordinate: float) -> float:

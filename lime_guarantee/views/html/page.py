@@ -15,7 +15,7 @@ from typing import Any
 from lime_guarantee.support.atomic_write import replacing
 from lime_guarantee.version import __version__
 
-UNSAFE = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+UNSAFE = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 """What could end a script element or begin another thing; JSON has it only inside strings."""
 
 
@@ -72,5 +72,7 @@ def _fingerprint(text: str) -> str:
 
 
 def _data_element(key: str, value: Any) -> str:
-    text = json.dumps(value, allow_nan=False, separators=(",", ":")).translate(UNSAFE)
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    for character, escaped in UNSAFE.items():
+        text = text.replace(character, escaped)
     return f'<script type="application/json" id="{key}">{text}</script>'
