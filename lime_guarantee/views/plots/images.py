@@ -62,7 +62,7 @@ class ImageDisplay:
         """
         segments = np.asarray(segments)
         may_go = region.mask(segments)
-        pixels = _pixels(image)
+        pixels = pixels_of(image)
         if segments.shape != pixels.shape[:2]:
             raise InvalidInputError(
                 f"segments: one superpixel for each of {pixels.shape[:2]} pixels is required; got shape "
@@ -152,7 +152,7 @@ class ImageDisplay:
         return key
 
 
-def _pixels(image: Any) -> FloatArray:
+def pixels_of(image: Any) -> FloatArray:
     """An image in colours from 0 to 1."""
     array = np.asarray(image)
     if array.ndim == 2:
