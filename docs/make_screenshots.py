@@ -168,7 +168,7 @@ def image() -> GuaranteeRegion:
         return [picture[y : y + 256, x : x + 256] for y, x in places]
 
     pictures = [*crops(flower, 80), *crops(temple, 80)]
-    model = make_pipeline(LogisticRegression(C=0.3, max_iter=2_000)).fit(
+    model = make_pipeline(LogisticRegression(C=30, max_iter=2_000)).fit(
         colours(pictures), np.repeat([1, 0], 80)
     )
     picture = flower[80:336, 220:476]

@@ -50,7 +50,7 @@ const TERMS = {
 function placesOf(formula, feature, count) {
   const { low, high, whole } = feature;
   if (whole && high - low < 200) return Array.from({ length: high - low + 1 }, (_, k) => low + k);
-  const places = Array.from({ length: count }, (_, k) => low + ((high - low) * k) / (count - 1));
+  const places = Array.from({ length: count }, (_, k) => (k === count - 1 ? high : low + ((high - low) * k) / (count - 1)));
   const small = (high - low) * 1e-6;
   for (const term of formula.terms) {
     if (term.feature !== feature.position) continue;

@@ -28,7 +28,7 @@ const fixedClass = (feature) => (whatIf.certified && !mayGo(feature) ? "fixed" :
 function makePart(feature, i) {
   const check = makeCheck(feature, i, { id: `f${i}` });
   const weight = feature.size ? [make("span", { class: "weight" }, feature.weight)] : [];
-  const box = make("label", { class: `part ${fixedClass(feature)}`, for: `f${i}` }, check,
+  const box = make("label", { class: `part ${fixedClass(feature)}`, for: `f${i}`, "data-i": i }, check,
     make("span", { class: "name" }, called(feature.name)), ...weight);
   return { box, show: (value, words) => markPart(box, check, value, words) };
 }
@@ -171,7 +171,7 @@ class Picture {
     if (this.tint.checked) this.paintWeights(context);
     this.hatch ??= makeHatch(context);
     for (const part of off) this.fill(context, part, this.hatch);
-    this.stroke(context, this.between, [["rgb(0 0 0 / 0.35)", 1.6], ["rgb(255 255 255 / 0.55)", 0.8]]);
+    this.stroke(context, this.between, [["rgb(0 0 0 / 0.5)", 2.6], ["rgb(255 255 255 / 0.85)", 1.3]]);
     this.stroke(context, this.staying, [["#ffffff", 6], ["#111111", 3]]);
     for (const part of off.filter((part) => leaves(whatIf.features[part], 0) && whatIf.certified)) {
       this.stroke(context, this.outline((one, other) => (one === part) !== (other === part)), [["#ffffff", 7], ["#d55e00", 4.5]]);
@@ -215,7 +215,7 @@ function partsLegend() {
     return `Click a word to strike it.${whatIf.features.some((feature) => feature.size) ? weights : ""}`
       + (whatIf.certified ? " Dashed line: may go, in any combination. Thick line: must stay." : "");
   }
-  const untick = whatIf.picture ? "Click a superpixel, or untick it below, to hide it." : "Untick a part to remove it.";
+  const untick = whatIf.picture ? "Click a superpixel, or untick it in the list, to hide it." : "Untick a part to remove it.";
   if (!whatIf.certified) return untick;
   return untick + (whatIf.picture ? " Within the thick outline: must stay. All others may go, in any combination."
     : " Shaded: may go, in any combination. Bold: must stay.");
@@ -229,17 +229,21 @@ function startParts() {
   }
   if (whatIf.picture) {
     const picture = new Picture(whatIf.picture);
+    const list = make("details", { id: "list" }, make("summary", {}, `All ${whatIf.features.length} superpixels as a list`));
+    place("features").before(list);
+    list.append(place("features"));
     place("whole").append(picture.box);
     wholes.push(picture);
     picture.load();
+    for (const id of ["features", "weights"]) {
+      for (const kind of ["pointerover", "focusin"]) place(id).addEventListener(kind, (event) => pointFrom(event, picture));
+    }
   }
   place("features").append(...whatIf.features.map((_, i) => controlOf(i).box));
-  place("features").addEventListener("pointerover", (event) => pointFrom(event));
-  place("features").addEventListener("focusin", (event) => pointFrom(event));
 }
 
-/** A part that is pointed at in the list is shown in the picture. */
-function pointFrom(event) {
-  const check = event.target.closest(".part")?.querySelector("input");
-  if (check && wholes.length) wholes[0].point(Number(check.id.slice(1)));
+/** A part that is pointed at in a list is shown in the picture. */
+function pointFrom(event, picture) {
+  const named = event.target.closest("[data-i]");
+  if (named !== null) picture.point(Number(named.dataset.i));
 }

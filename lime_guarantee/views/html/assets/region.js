@@ -88,7 +88,7 @@ function makeInputs(feature, i, inset) {
   });
   // A number box steps by about a hundredth of the range.
   const width = feature.high - feature.low || 1;
-  const step = whole ? Math.max(1, 10 ** Math.floor(Math.log10(width / 50))) : 10 ** Math.floor(Math.log10(width / 50));
+  const step = Math.max(whole ? 1 : 0, 10 ** Math.floor(Math.log10(width / 50)));
   const number = make("input", {
     type: "number", step: Number(step.toPrecision(3)), disabled: common.disabled, "aria-label": `${feature.name}, exact value`,
   });
@@ -98,10 +98,7 @@ function makeInputs(feature, i, inset) {
     if (Number.isFinite(typed)) change(i, whole ? Math.round(typed) : typed);
     else change(i, values[i]);
   });
-  // Six digits, and one more for each that all values of the feature share.
-  const largest = Math.max(Math.abs(feature.low), Math.abs(feature.high));
-  const shared = Math.log10(largest / (feature.high - feature.low || largest || 1));
-  const digits = Math.min(17, 6 + Math.max(0, Math.ceil(shared)));
+  const decimals = Math.min(100, Math.max(0, 5 - Math.floor(Math.log10(width)))); // a millionth of the range
   const margin = whole ? 0.5 : 0; // a cell reaches half a step to either side
   const share = (value) => Math.min(1, Math.max(0, (value - feature.low) / (feature.high - feature.low || 1)));
   const bar = makeBar(share(feature.lower - margin), share(feature.upper + margin), share(feature.value));
@@ -113,7 +110,7 @@ function makeInputs(feature, i, inset) {
     elements: [track, number],
     show(value) {
       range.value = value;
-      number.value = whole ? value : Number(value.toPrecision(digits));
+      number.value = whole ? value : Number(value.toFixed(decimals));
     },
   };
 }
@@ -160,6 +157,7 @@ function reveal(i) {
     }
     showFeatures();
   }
+  if (place("list") !== null) place("list").open = true;
   place(`f${i}`).focus();
 }
 
@@ -211,7 +209,7 @@ function refresh() {
 /** A name that leads to its feature. */
 function toFeature(i, name) {
   if (i < 0) return called(name);
-  const button = make("button", { type: "button", class: "to" }, called(name));
+  const button = make("button", { type: "button", class: "to", "data-i": i }, called(name));
   button.addEventListener("click", () => reveal(i));
   return button;
 }
