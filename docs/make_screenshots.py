@@ -33,6 +33,12 @@ from sklearn.preprocessing import OneHotEncoder
 from lime_guarantee import GuaranteeRegion, wrap
 
 ROOT = Path(__file__).parent.parent
+TRIED = """() => {
+  whatIf.features.slice(0, 4).forEach((feature, i) => change(i, i % 2 ? feature.high : feature.low));
+  document.querySelector(".stage").scrollIntoView();
+}"""
+"""Some values are tried: parts are taken away, numbers moved to the ends of their ranges."""
+
 LOOKS = {"desk": (1280, 900, "light"), "phone": (390, 844, "light"), "dark": (1280, 900, "dark")}
 
 
@@ -205,6 +211,8 @@ def photograph(browser: Browser, page_file: Path, folder: Path, name: str) -> di
         heights[look] = page.evaluate("document.documentElement.scrollHeight")
         page.screenshot(path=folder / f"{name}-{look}-first.png")
         page.screenshot(path=folder / f"{name}-{look}.png", full_page=True)
+        page.evaluate(TRIED)
+        page.screenshot(path=folder / f"{name}-{look}-tried.png")
         context.close()
     return heights
 

@@ -1,4 +1,4 @@
-"""What-if pages in a real browser: curves, marks, the model's answers, texts, pictures, many features, access."""
+"""What-if pages in a real browser: curves, marks, the model's answers, texts, pictures, access for all."""
 
 import re
 
@@ -8,10 +8,11 @@ import whatif_cases
 from accessibility import LOOKS, PHONE, overflow, violations
 from browser import Pages, photograph, values_of
 from html_cases import TEXT, region
-from pictures import region_of
+from pictures import explained, region_of
 from whatif_cases import SIDE, SIZE
 
-from lime_guarantee import Domain, GuaranteeRegion
+from lime_guarantee import Domain, GuaranteeRegion, Problem, SameClass
+from lime_guarantee.problem.surrogates import LinearSurrogate, Terms
 from lime_guarantee.views.feature_row import instance_coordinates
 
 
@@ -151,7 +152,7 @@ def test_what_the_model_said_is_told_at_the_nearest_place(opened, mixed):
     said = mixed.problem.model(row[np.newaxis])
     np.testing.assert_allclose(values_of(page.locator("#said data")), said, rtol=1e-4)
     page.get_by_label("colour", exact=True).select_option("green (outside)")
-    assert "it was not asked with" in page.locator("#said").inner_text()
+    assert " alone; not asked with " in page.locator("#said").inner_text()
 
 
 def test_the_nearest_place_is_nearest(opened, mixed):
@@ -278,7 +279,8 @@ def test_the_text_itself_is_shown_and_struck(opened):
 
 INSIDE = """([part, side, size]) => {
   const { canvas, zoom } = wholes[0];
-  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+  const own = { willReadFrequently: true };
+  const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", own);
   copy.drawImage(canvas, 0, 0);
   const [x, y, inner] = [(part % side) * size + 1, Math.floor(part / side) * size + 1, size - 2];
   const { data } = copy.getImageData(x * zoom, y * zoom, inner * zoom, inner * zoom);
@@ -337,6 +339,23 @@ def test_names_keep_to_themselves(pages):
     assert overflow(page) == 0
     assert page.locator(".slider .name > bdi").all_inner_texts() == names
     assert page.locator("#left bdi").all_inner_texts() == names
+
+
+def test_scores_of_very_many_classes_scroll_and_take_the_focus(pages):
+    domain = Domain.from_bounds([0], [1])
+    told = {"label_name": "class 7", "agreement": "class", "model_at_instance": (1 / 40,) * 40}
+    about = explained([1.0], surrogate_at_instance=(1 / 40,) * 40, **told)
+    terms = Terms([0], np.linspace(-1, 1, 40)[np.newaxis], [0.0], [1.0])
+    line = LinearSurrogate(np.full(40, 1 / 40), Terms([], np.empty((0, 40)), [], []), terms)
+    problem = Problem(line, line, SameClass(0.1), np.array([0.0]), domain)
+    page = pages.open(
+        region_of(domain, [0.0], [0], [1], explained=about, problem=problem).to_html(), width=PHONE
+    )
+    assert page.locator("#prediction data").count() == 40
+    assert page.locator("#status").bounding_box()["height"] < 400
+    page.locator("#says").focus()
+    assert page.evaluate("document.activeElement.id") == "says"
+    assert violations(page) == []
 
 
 def test_the_panel_on_top_hides_nothing_that_has_the_focus(pages, mixed):

@@ -193,7 +193,8 @@ def _body(
 <div class="side">
 <section id="status" aria-labelledby="verdict">
 <div id="where" aria-live="polite"><h2 id="verdict"></h2><ul id="left"></ul></div>
-<div id="says"><div id="prediction" aria-live="polite"></div><div id="said" aria-live="polite"></div></div>
+<div id="says" role="group" aria-label="What explanation and model say">
+<div id="prediction" aria-live="polite"></div><div id="said" aria-live="polite"></div></div>
 <button type="button" id="reset">Reset to the instance</button>
 </section>
 <section id="weights" aria-labelledby="weights-title" hidden><h2 id="weights-title">Weights</h2></section>

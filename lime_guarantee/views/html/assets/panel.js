@@ -33,7 +33,7 @@ function modelSaid() {
   const { i, k } = nearestAsked();
   const moved = whatIf.features.filter((feature, j) => j !== i && values[j] !== feature.value);
   if (i < 0) {
-    return { says: whatIf.model, where: moved.length ? ["at the instance; it was not asked nearer"] : ["at the instance"] };
+    return { says: whatIf.model, where: moved.length ? ["at the instance; it was asked nowhere nearer"] : ["at the instance"] };
   }
   const feature = whatIf.features[i];
   const says = feature.curve.model.map((line) => line[k]);
@@ -41,7 +41,7 @@ function modelSaid() {
     : ["at ", called(feature.name), ` = ${valueText(feature, feature.curve.at[k])}`];
   if (moved.length === 0) return { says, where: [...where, whatIf.presence ? " alone" : ", the rest as the instance"] };
   const others = moved.length === 1 ? [called(moved[0].name)] : [`${moved.length} others`];
-  return { says, where: [...where, "; it was not asked with ", ...others, whatIf.presence ? " gone, too" : " moved, too"] };
+  return { says, where: [...where, " alone; not asked with ", ...others, whatIf.presence ? " gone, too" : " moved, too"] };
 }
 
 /** What the explanation says along a feature, moved alone: places and answers; null where that is not known. */

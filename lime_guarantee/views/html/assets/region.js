@@ -214,12 +214,14 @@ function toFeature(i, name) {
   return button;
 }
 
-/** A panel that stays on top must not hide what has the focus. */
+/** A panel that stays on top must not hide what has the focus; what scrolls in it takes the focus itself. */
 function keepClear() {
-  const status = place("status");
+  const [status, says] = [place("status"), place("says")];
   const clear = () => {
     const above = getComputedStyle(status).position === "sticky" ? status.offsetHeight + 8 : 0;
     document.documentElement.style.scrollPaddingTop = `${above}px`;
+    if (says.scrollHeight > says.clientHeight + 1) says.tabIndex = 0;
+    else says.removeAttribute("tabindex");
   };
   new ResizeObserver(clear).observe(status);
   window.addEventListener("resize", clear);
