@@ -117,6 +117,8 @@ def test_the_data_behind_the_curves(mixed):
     remembered, given = bars(), bars(data=mixed_data(500)[:100])
     counts = np.histogram(mixed_data()[:, 0].astype(float), 32, (0, 10))[0]
     np.testing.assert_array_equal(remembered["income"], np.ceil(100 * counts / counts.max()))
+    rooms = np.histogram(mixed_data()[:, 2].astype(float), 9, (0.5, 9.5))[0]
+    np.testing.assert_array_equal(remembered["rooms"], np.ceil(100 * rooms / rooms.max()))
     assert len(remembered["colour"]) == 4
     assert remembered["planet"] is None
     assert given["income"] != remembered["income"]
@@ -171,28 +173,6 @@ def test_a_text_comes_in_the_pieces_that_lime_removes():
             row[0, part] = 0
             assert without(layout, part) == build(row)[0]
         assert whole_of(problem)["text"][0] == ["The", 0]
-
-
-def test_shap_texts_and_images_come_whole_too():
-    from shap_cases import shap, theirs
-
-    def sentiment(texts):
-        good = np.array([0.2 + 0.3 * min(2, text.count("good")) for text in texts])
-        return np.column_stack([1 - good, good])
-
-    row = theirs(wrap(shap.Explainer(sentiment, shap.maskers.Text())), ["so good, and good too"])[0]
-    problem = problem_of(row)
-    assert layout_of(problem).text == "so good, and good too"
-    assert [part for _, part in layout_of(problem).pieces] == list(range(len(problem.domain)))
-    pixels = np.random.default_rng(0).random((8, 6, 3))
-    explainer = shap.Explainer(lambda images: images.mean(axis=(1, 2, 3)), shap.maskers.Image(0.0, (8, 6, 3)))
-    problem = problem_of(theirs(wrap(explainer), pixels[np.newaxis])[0], patches=2)
-    layout = layout_of(problem)
-    np.testing.assert_array_equal(layout.image, pixels)
-    assert np.unique(layout.part_of).tolist() == [0, 1, 2, 3]
-    assert not layout.hidden.any()
-    picture = whole_of(problem)["picture"]
-    assert (picture["height"], picture["width"], picture["hidden"]["3"]) == (8, 6, [0, 0, 0])
 
 
 def test_a_large_picture_is_made_small():

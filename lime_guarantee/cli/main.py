@@ -180,7 +180,8 @@ def _explain(options: argparse.Namespace) -> int:
 
     region = explain_one(options)
     if options.html is not None:
-        region.to_html(options.html)
+        # The limit is on all that is asked of the model: within one, its curves are left out.
+        region.to_html(options.html, model=options.max_evaluations is None)
     sys.stdout.write((region.to_json() if options.json else str(region)) + "\n")
     return 0 if region else 1
 

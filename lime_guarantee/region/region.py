@@ -493,9 +493,10 @@ class GuaranteeRegion:
         """A page to try values on: inside the guarantee or not, and what explanation and model say.
 
         For every feature it has the model's curve and the explanation's, over the data, with the region as a
-        band. The model is asked when the page is written, at up to 32 places a feature, in one batch. Texts
-        and images are shown themselves, and their words and superpixels can be taken away. What needs model
-        or explanation is left out where the region no longer has its `problem`, and the page says so.
+        band. The model is asked when the page is written, at up to 32 places a feature, in one batch; that is
+        not counted among the region's `evaluations`. Texts and images are shown themselves, and their words
+        and superpixels can be taken away. What needs model or explanation is left out where the region no
+        longer has its `problem`, and the page says so.
 
         Parameters
         ----------
