@@ -110,8 +110,11 @@ def test_where_changes_are_compared_the_curves_start_at_the_model(pages):
     page = pages.open(dataclasses.replace(case, explained=about, problem=problem).to_html())
     assert abs(model - surrogate) > 0.1
     marks = page.locator("circle.now").evaluate_all("all => all.map(one => Number(one.getAttribute('cy')))")
-    own = page.locator("path.instance").first.get_attribute("d")
-    assert marks[0] == pytest.approx(float(re.match(r"M[\d.]+ ([\d.]+)", own)[1]) + 5, abs=0.2)
+    i = page.evaluate("whatIf.features.findIndex(f => f.name === 'income')")
+    x, y = re.match(r"M([\d.]+) ([\d.]+)", page.locator(f"#c{i} path.instance").get_attribute("d")).groups()
+    drawn = points(page, f"#c{i} path.explanation")
+    assert np.interp(float(x), *drawn.T) == pytest.approx(float(y) + 5, abs=0.3)
+    assert marks[0] == pytest.approx(float(y) + 5, abs=0.2)
     assert "from where the model is" in page.locator("#legend").inner_text()
 
 
