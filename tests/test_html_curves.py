@@ -130,6 +130,14 @@ def test_outputs_are_called_by_the_names_of_the_classes():
     assert data_of(region("text").to_html())["outputs"] == ["good"]
     assert data_of(whatif_cases.image().to_html())["outputs"] == ["class 0"]  # LIME's images have no names
     assert data_of(region("shap").to_html(model=False))["outputs"] == ["value"]
+    about = dataclasses.replace(
+        region("text").explained, outputs=(), label_name="Output 1", agreement="class"
+    )
+    page = dataclasses.replace(region("text"), explained=about).to_html(
+        model=False
+    )  # shap names it like that
+    assert data_of(page)["outputs"] == ["class 1"]
+    assert "<h1>Guarantee region of <bdi>class 1</bdi></h1>" in page
     kept = GuaranteeRegion.from_json(region("categories").to_json())
     assert data_of(kept.to_html())["outputs"] == ["low", "middle", "high"]
     mixed = whatif_cases.mixed()

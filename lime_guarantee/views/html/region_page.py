@@ -154,7 +154,12 @@ def _at_instance(region: GuaranteeRegion, curves: Curves | None) -> tuple[list[f
 
 
 def _label(region: GuaranteeRegion) -> str | None:
-    return None if region.explained is None else region.explained.label_name
+    """What was explained; shap calls a class that has no name "Output 1"."""
+    explained = region.explained
+    if explained is None or explained.label_name is None:
+        return None
+    unnamed = explained.agreement == "class" and explained.label_name == f"Output {explained.label}"
+    return f"class {explained.label}" if unnamed else explained.label_name
 
 
 def _outputs(region: GuaranteeRegion, count: int) -> list[str]:
@@ -166,7 +171,7 @@ def _outputs(region: GuaranteeRegion, count: int) -> list[str]:
     if explained is not None and explained.label is not None:
         by_class = True
         if count == 1:
-            return [explained.label_name or f"class {explained.label}"]
+            return [_label(region) or f"class {explained.label}"]
     return [f"class {k}" if by_class else f"output {k}" for k in range(count)] if count > 1 else ["value"]
 
 
