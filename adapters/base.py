@@ -150,6 +150,8 @@ class Adapter:
     label: int | None = None
     """The class that the explanation is about; None for a regression."""
     label_name: str | None = None
+    outputs: tuple[str, ...] = ()
+    """What each of the numbers is called that are compared, where several are."""
     classifier: bool = False
     """Whether the model's answers choose a class."""
     space: Space = "features"
@@ -370,6 +372,7 @@ class Adapter:
             notes=tuple(self.notes),
             options={name: _in_words(value) for name, value in self.read_as.items()},
             attributions=self.attributions,
+            outputs=self.outputs,
         )
         return Problem(
             self.model,

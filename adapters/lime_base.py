@@ -87,6 +87,7 @@ class LimeAdapter(Adapter):
         self.keys = tuple(keys[column] for column in self.columns)
         if class_names is not None:
             self.label_name = str(class_names[self.label])
+            self.outputs = tuple(str(class_names[column]) for column in self.columns)
 
     def read_surrogate(
         self, width: int, made: Callable[[Coefficients], LinearSurrogate], instance: AnyArray

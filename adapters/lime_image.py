@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.engine.oracle import BATCH_ROWS
+from lime_guarantee.problem.layout import PictureLayout
 from lime_guarantee.space.domain import Domain, ordered_axis
 from lime_guarantee.support.arrays import AnyArray
 
@@ -90,6 +91,11 @@ class Images:
         padded = np.column_stack([present, np.ones(len(present))]) > 0  # the last column: never hidden
         shown = padded[:, np.where(known, self.segments, self.count)]
         return np.where(shown[..., np.newaxis], self.image, self._hidden())
+
+    def layout(self) -> PictureLayout:
+        """The image and its superpixels; one that LIME never hides belongs to none."""
+        known = (self.segments >= 0) & (self.segments < self.count)
+        return PictureLayout(self.image, self._hidden(), np.where(known, self.segments, -1))
 
     def _hidden(self) -> AnyArray:
         hidden = self.image.copy()

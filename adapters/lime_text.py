@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.layout import TextLayout
 from lime_guarantee.space.domain import Domain, ordered_axis
 from lime_guarantee.support.arrays import AnyArray
 
@@ -51,3 +52,12 @@ class Texts:
             self.text.raw_string() if row.all() else self.text.inverse_removing(np.flatnonzero(row == 0))
             for row in present
         ]
+
+    def layout(self) -> TextLayout:
+        """The text in LIME's own pieces; a word stands for all its places, or each of them for itself."""
+        part_at = {
+            int(place): part
+            for part, places in enumerate(self.text.positions)
+            for place in np.atleast_1d(places).tolist()
+        }
+        return TextLayout(tuple((str(piece), part_at.get(k)) for k, piece in enumerate(self.text.as_list)))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lime_guarantee.errors import ModelError
+from lime_guarantee.problem.layout import Layout
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.space.tables import is_frame
 from lime_guarantee.support.arrays import AnyArray, FloatArray
@@ -233,3 +234,9 @@ def whole(problem: Problem) -> Any:
     if not isinstance(model, PartsModel):
         return None
     return model.build(np.ones((1, len(problem.domain))))[0]
+
+
+def layout_of(problem: Problem) -> Layout | None:
+    """Where the parts of a text or an image stand in it; None where the problem is about neither."""
+    build = getattr(getattr(problem.model, "predict_fn", None), "build", None)
+    return None if build is None or not hasattr(build, "layout") else build.layout()

@@ -9,6 +9,7 @@ import numpy as np
 
 from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.errors import InvalidInputError
+from lime_guarantee.problem.layout import Layout, PictureLayout, TextLayout
 from lime_guarantee.space.domain import Domain, ordered_axis
 from lime_guarantee.support.arrays import AnyArray, FloatArray
 from lime_guarantee.support.checks import check_count
@@ -195,6 +196,14 @@ class MaskedParts:
     def __call__(self, present: AnyArray) -> AnyArray:
         masks = present[:, self.part_of] > 0
         return np.concatenate([self.masker(mask, self.whole)[0] for mask in masks])
+
+    def layout(self) -> Layout:
+        """The text in the masker's tokens, or the image and its patches."""
+        if isinstance(self.whole, str):
+            tokens = self.masker.token_segments(self.whole)[0]
+            return TextLayout(tuple((str(token), part) for part, token in enumerate(tokens)))
+        part_of = self.part_of.reshape(self.whole.shape)[..., 0]
+        return PictureLayout(self.whole, self(np.zeros((1, int(part_of.max()) + 1)))[0], part_of)
 
 
 def grid_of_patches(shape: tuple[int, ...], patches: int) -> AnyArray:

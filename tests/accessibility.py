@@ -9,7 +9,7 @@ EVERY_RULE = {
 """The guidelines' rules of the levels A and AA, and what axe calls best practice."""
 
 PHONE, DESK = 390, 1_280
-LOOKS = [("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE)]
+LOOKS = [("light", DESK), ("dark", DESK), ("light", PHONE)]
 """Colour schemes and widths at which every page is looked at."""
 
 

@@ -197,16 +197,19 @@ def test_tables_that_do_not_match_are_refused(folder, tmp_path, capsys):
     assert "the columns of" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("explainer", ["lime", "shap"])
-def test_one_row_is_explained(folder, tmp_path, capsys, explainer):
+@pytest.mark.parametrize(
+    ("explainer", "limit"), [("lime", {}), ("shap", {"max_evaluations": 20_000})], ids=["lime", "shap"]
+)
+def test_one_row_is_explained(folder, tmp_path, capsys, explainer, limit):
     page = tmp_path / "region.html"
     sheet = tmp_path / "certificate.html"
-    asked = {"row": 2, "explainer": explainer, "json": True, "html": page, "certificate": sheet}
+    asked = {"row": 2, "explainer": explainer, "json": True, "html": page, "certificate": sheet, **limit}
     code = main([*arguments(folder, "explain", **asked), *QUICK[:-1]])
     region = json.loads(capsys.readouterr().out)
     assert code == (0 if region["status"] == "certified" else 1)
     np.testing.assert_allclose(region["instance"], X[402])
     assert '"formula":{"link"' in page.read_text(encoding="utf-8")
+    assert ('"curve":{' in page.read_text(encoding="utf-8")) == (not limit)  # it asks the model, too
     assert f"2 of {folder / 'rows.csv'}" in sheet.read_text(encoding="utf-8")
 
 

@@ -142,7 +142,7 @@ def test_the_wheel_holds_every_module(built, names):
     assert "lime_guarantee/py.typed" in names
     assets = {path.name for path in (built.checkout / "lime_guarantee/views/html/assets").iterdir()}
     assert {f"lime_guarantee/views/html/assets/{asset}" for asset in assets} <= names
-    assert len(assets) == 9
+    assert len(assets) == 13
 
 
 def test_the_wheel_holds_nothing_else(names):

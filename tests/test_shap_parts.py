@@ -4,9 +4,11 @@ import pickle
 
 import numpy as np
 import pytest
+from lime_guarantee.adapters.predictors import layout_of
 from shap_cases import QUICK, shap, theirs
 
 from lime_guarantee import InvalidInputError, guarantee_region, install, problem_of, wrap
+from lime_guarantee.views.html.parts import whole_of
 
 TEXT = "the film was so very good, and its music was good too!"
 
@@ -110,6 +112,21 @@ def test_superpixels_of_ones_own(image):
         problem_of(image, label=1, segments=segments[:3])
     with pytest.raises(InvalidInputError, match="patches: a positive integer"):
         problem_of(image, label=1, patches=0)
+
+
+def test_pages_show_texts_and_images_whole(texts, image):
+    problem = problem_of(texts[0], label=1)
+    layout = layout_of(problem)
+    assert layout.text == "".join(texts[0].data)
+    assert [part for _, part in layout.pieces] == list(range(len(problem.domain)))
+    assert whole_of(problem)["text"][0] == ["the ", 0]
+    problem = problem_of(image, label=1, patches=2)
+    layout = layout_of(problem)
+    np.testing.assert_array_equal(layout.image, IMAGE)
+    np.testing.assert_array_equal(layout.part_of[[0, 0, 15, 15], [0, 11, 0, 11]], [0, 1, 2, 3])
+    assert not layout.hidden.any()
+    picture = whole_of(problem)["picture"]
+    assert (picture["height"], picture["width"], picture["hidden"]["3"]) == (16, 12, [0, 0, 0])
 
 
 def test_images_that_nothing_masks_are_refused(image):

@@ -186,7 +186,8 @@ def _explain(options: argparse.Namespace) -> int:
 
     region = explain_one(options)
     if options.html is not None:
-        region.to_html(options.html)
+        # The limit is on all that is asked of the model: within one, its curves are left out.
+        region.to_html(options.html, model=options.max_evaluations is None)
     if options.certificate is not None:
         region.to_certificate(options.certificate, row=f"{options.row} of {options.rows}")
     sys.stdout.write((region.to_json() if options.json else str(region)) + "\n")

@@ -50,6 +50,8 @@ class ExplanationInfo:
     attributions : bool
         Whether a weight tells what the feature's own value contributes, as a SHAP value does, and is 0 where
         that value is average; else it tells what a change of the feature would do.
+    outputs : tuple of str
+        What each of the compared numbers is called, such as the names of the classes; empty if not known.
 
     Examples
     --------
@@ -71,6 +73,7 @@ class ExplanationInfo:
     options: Mapping[str, Any] = field(default_factory=dict)
     scale: float = 1.0
     attributions: bool = False
+    outputs: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float:

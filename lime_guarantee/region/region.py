@@ -529,26 +529,46 @@ class GuaranteeRegion:
         """Everything but the problem, as JSON; see `to_dict`."""
         return to_text(self.to_dict(knots=knots))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page to try values on: whether they are inside the guarantee, and what the explanation predicts.
+    def to_html(
+        self, path: str | os.PathLike[str] | None = None, *, model: bool = True, data: Any = None
+    ) -> str:
+        """A page to try values on: inside the guarantee or not, and what explanation and model say.
 
-        It predicts if the region has its `problem` still and the surrogate a formula; those of LIME and
-        shap have one.
+        For every feature it has the model's curve and the explanation's, over the data, with the region as a
+        band. The model is asked when the page is written, at up to 32 places a feature, in one batch; that is
+        not counted among the region's `evaluations`. Texts and images are shown themselves, and their words
+        and superpixels can be taken away. What needs model or explanation is left out where the region no
+        longer has its `problem`, and the page says so.
 
         Parameters
         ----------
         path : path, optional
             The file to write it to, whole or not at all. It needs no other file, and no network.
+        model : bool
+            Whether to ask the model for its curves.
+        data : array, DataFrame or False, optional
+            Rows whose distribution is drawn behind the curves; False for none. By default those that are
+            remembered of the training data. The page has 32 bars a feature, and no row.
 
         Returns
         -------
         str
             The page.
+
+        Examples
+        --------
+        >>> from lime_guarantee import Problem, SameValue, find_region
+        >>> domain = Domain.from_bounds([0], [2], names=["dose"])
+        >>> problem = Problem(lambda X: X[:, 0] ** 2, lambda X: X[:, 0], SameValue(0.3),
+        ...                   np.array([0.5]), domain)
+        >>> page = find_region(problem, random_state=0).to_html()
+        >>> "Inside the guarantee" in page, " src=" in page  # nothing is loaded
+        (True, False)
         """
         from lime_guarantee.views.html.page import written
         from lime_guarantee.views.html.region_page import region_page
 
-        return written(region_page(self), path)
+        return written(region_page(self, model=model, data=data), path)
 
     def to_certificate(
         self, path: str | os.PathLike[str] | None = None, *, row: Any = None, problem: Problem | None = None

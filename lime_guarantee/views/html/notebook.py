@@ -63,7 +63,7 @@ def report_view(report: AuditReport) -> str:
     trusted = report.counts["trusted"]
     return (
         f'<div style="line-height: 1.45"><div style="font-weight: bold">{trusted:,} of {len(report):,} '
-        f"explanations are trusted.</div>{_rows(counts)}{_rows(listed, _head('', 'verdict', 'reason'))}"
+        f"explanations are trusted.</div>{_rows(counts)}{_rows(listed, _head('>row', 'verdict', 'reason'))}"
         f"{_lines([f'and {more:,} more (see flagged, or to_html())'] if more > 0 else [])}</div>"
     )
 
@@ -79,7 +79,7 @@ def _table(rows: list[FeatureRow]) -> str:
     weighted = any(row.weight is not None for row in rows)
     known = any(row.needed is not None for row in rows)
     beside = [*([">weight"] if weighted else []), *([">needed"] if known else [])]
-    head = _head("feature", ">instance", *beside, "", "region", ">reach")
+    head = _head("feature", ">instance", *beside, "range", "region", ">reach")
     shown = "".join(
         f'<tr><td style="{CELL}">{escape(row.name)}</td><td style="{NUMBER}">{escape(row.instance_text)}</td>'
         + (f'<td style="{NUMBER}">{escape(row.weight_text)}</td>' if weighted else "")

@@ -7,7 +7,7 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -19,7 +19,9 @@ UNSAFE = {character: f"\\u{ord(character):04x}" for character in "<>&"}
 """What could end a script element or begin another thing; JSON has it only inside strings."""
 
 
-def make_page(kind: str, title: str, body: str, data: Mapping[str, Any]) -> str:
+def make_page(
+    kind: str, title: str, body: str, data: Mapping[str, Any], *, scripts: Sequence[str] = ()
+) -> str:
     """A page: its template, style and script are files of this package.
 
     Parameters
@@ -31,9 +33,11 @@ def make_page(kind: str, title: str, body: str, data: Mapping[str, Any]) -> str:
         HTML, all names in it escaped.
     data : dict
         What the script reads, in types that JSON has, by the id of the element that holds it.
+    scripts : sequence of str
+        Further scripts among the assets, which run before the page's own.
     """
     style = _asset("common.css") + _asset(f"{kind}.css")
-    script = _asset("common.js") + _asset(f"{kind}.js")
+    script = "".join(_asset(name) for name in ("common.js", *scripts, f"{kind}.js"))
     policy = (
         f"default-src 'none'; style-src '{_fingerprint(style)}'; script-src '{_fingerprint(script)}'; "
         "base-uri 'none'; form-action 'none'"

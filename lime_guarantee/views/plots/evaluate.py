@@ -53,7 +53,7 @@ def ask(
         The coordinates that features take, row by row.
     """
     count = len(next(iter(moved.values())))
-    batch = max(1, min(BATCH_ROWS, FLOATS_AT_ONCE // home.size))
+    batch = max(1, min(problem.batch_rows or BATCH_ROWS, FLOATS_AT_ONCE // home.size))
     answers = []
     for start in range(0, count, batch):
         points = np.tile(home, (min(batch, count - start), 1))

@@ -1,32 +1,14 @@
 
-/** What a surrogate's formula says about a row: a coordinate for every feature of the domain. */
-function predict(formula, row) {
-  const answer = [...formula.intercept];
-  for (const term of formula.terms) {
-    const x = row[term.feature];
-    const added = TERMS[term.kind](term, x);
-    for (let k = 0; k < answer.length; k += 1) answer[k] += added[k];
-  }
-  return formula.link === "logistic" ? answer.map((odds) => 1 / (1 + Math.exp(-odds))) : answer;
-}
+const whatIf = embedded("what-if");
+const values = whatIf.features.map((feature) => feature.value);
+const home = [];
+whatIf.features.forEach((feature) => { home[feature.position] = feature.value; });
+/** Where changes are compared, the explanation's curves start where the model is. */
+const shift = whatIf.outputs.map((_, k) => (whatIf.change ? (whatIf.model[k] ?? 0) - (whatIf.surrogate[k] ?? 0) : 0));
+const place = (id) => document.getElementById(id);
+const called = (name) => make("bdi", {}, name);
 
-const TERMS = {
-  step(term, x) {
-    const held = (term.above === null || x > term.above) && (term.upto === null || x <= term.upto);
-    return term.weights.map((weight) => (held ? weight : 0));
-  },
-  slope: (term, x) => term.weights.map((weight) => (weight * (x - term.shift)) / term.scale),
-  table: (term, x) => term.values[x],
-  grid(term, x) {
-    const { at, values } = term;
-    const last = at.length - 1;
-    if (x <= at[0]) return values[0];
-    if (x >= at[last]) return values[last];
-    const right = at.findIndex((place) => place > x);
-    const share = (x - at[right - 1]) / (at[right] - at[right - 1]);
-    return values[right].map((end, k) => values[right - 1][k] + share * (end - values[right - 1][k]));
-  },
-};
+/* Inside or outside */
 
 /** How a value lies outside a feature's part of the region, in words; nothing if it does not. */
 function leaves(feature, value) {
@@ -57,31 +39,37 @@ function departures(values) {
   return found;
 }
 
-const whatIf = embedded("what-if");
-const values = whatIf.features.map((feature) => feature.value);
-const controls = whatIf.features.map((feature, i) => (whatIf.presence ? makePart : makeSlider)(feature, i));
+/* Controls of features */
 
-/** A row with the control that fits the feature, and what shows a value on it. */
+let view = makeView(whatIf.chosen);
+const controls = [];
+
+const controlOf = (i) => (controls[i] ??= (whatIf.presence ? makePart : makeSlider)(whatIf.features[i], i));
+
+/** A card with the feature's curves, the control that fits it, and what shows a value on it. */
 function makeSlider(feature, i) {
-  const label = make("label", { class: "name", for: `f${i}` }, feature.name);
+  const label = make("label", { class: "name", for: `f${i}` }, called(feature.name));
   const needed = feature.needed && `, needed on ${feature.needed}`;
   const weight = make("span", { class: "weight" }, feature.weight && `weight ${feature.weight}${needed}`);
   const extent = make("span", { class: "extent", id: `e${i}` });
-  const inputs = makeInputs(feature, i);
-  const box = make("div", { class: "slider" }, label, ...inputs.elements, weight, extent);
-  const instance = `instance ${feature.instance}`;
-  const region = feature.extent ? `region ${feature.extent}, ${instance}` : instance;
+  const drawn = feature.low < feature.high && (view.along(feature) !== null || feature.curve || feature.bars)
+    ? makeChart(feature, view, (value) => change(i, value)) : null;
+  const inputs = makeInputs(feature, i, drawn === null ? [0, 0] : drawn.inset);
+  const box = make("div", { class: "slider", id: `c${i}` }, make("div", { class: "head" }, label, weight),
+    ...(drawn === null ? [] : [drawn.chart]), ...inputs.elements, extent);
+  const region = feature.extent ? `region ${feature.extent}, instance ${feature.instance}` : `instance ${feature.instance}`;
   return {
     box,
-    show(value, words) {
+    show(value, words, says) {
       inputs.show(value);
       box.classList.toggle("out", words !== "");
-      extent.textContent = words ? `${region} \u2014 ${words}` : region;
+      setText(extent, words ? `${region} \u2014 ${words}` : region);
+      if (drawn !== null) drawn.mark(value, says);
     },
   };
 }
 
-function makeInputs(feature, i) {
+function makeInputs(feature, i, inset) {
   const common = { id: `f${i}`, "aria-describedby": `e${i}`, disabled: feature.low === feature.high };
   if (feature.labels.length) {
     const select = make("select", common, ...feature.labels.map((label, k) =>
@@ -95,10 +83,14 @@ function makeInputs(feature, i) {
     return { elements: [make("span", { class: "check" }, check)], show: (value) => { check.checked = value === 1; } };
   }
   const { whole } = feature;
-  const step = whole ? 1 : "any";
-  const range = make("input", { ...common, type: "range", min: feature.low, max: feature.high, step });
+  const range = make("input", {
+    ...common, type: "range", min: feature.low, max: feature.high, step: whole ? 1 : "any",
+  });
+  // A number box steps by about a hundredth of the range.
+  const width = feature.high - feature.low || 1;
+  const step = Math.max(whole ? 1 : 0, 10 ** Math.floor(Math.log10(width / 50)));
   const number = make("input", {
-    type: "number", step, disabled: common.disabled, "aria-label": `${feature.name}, exact value`,
+    type: "number", step: Number(step.toPrecision(3)), disabled: common.disabled, "aria-label": `${feature.name}, exact value`,
   });
   range.addEventListener("input", () => change(i, range.valueAsNumber));
   number.addEventListener("change", () => {
@@ -106,40 +98,83 @@ function makeInputs(feature, i) {
     if (Number.isFinite(typed)) change(i, whole ? Math.round(typed) : typed);
     else change(i, values[i]);
   });
-  // Six digits, and one more for each that all values of the feature share.
-  const largest = Math.max(Math.abs(feature.low), Math.abs(feature.high));
-  const shared = Math.log10(largest / (feature.high - feature.low || largest || 1));
-  const digits = Math.min(17, 6 + Math.max(0, Math.ceil(shared)));
+  const decimals = Math.min(100, Math.max(0, 5 - Math.floor(Math.log10(width)))); // a millionth of the range
   const margin = whole ? 0.5 : 0; // a cell reaches half a step to either side
   const share = (value) => Math.min(1, Math.max(0, (value - feature.low) / (feature.high - feature.low || 1)));
   const bar = makeBar(share(feature.lower - margin), share(feature.upper + margin), share(feature.value));
   if (!whatIf.certified) bar.firstChild.remove();
+  const track = make("span", { class: "track" }, bar, range);
+  track.style.marginLeft = `calc(${100 * inset[0]}% - 0.5rem)`;
+  track.style.marginRight = `calc(${100 * inset[1]}% - 0.5rem)`;
   return {
-    elements: [make("span", { class: "track" }, bar, range), number],
+    elements: [track, number],
     show(value) {
       range.value = value;
-      number.value = whole ? value : Number(value.toPrecision(digits));
+      number.value = whole ? value : Number(value.toFixed(decimals));
     },
   };
 }
 
-/** A word or superpixel, there or removed. */
-function makePart(feature, i) {
-  const check = make("input", { type: "checkbox", id: `f${i}`, disabled: feature.low === feature.high });
-  check.addEventListener("change", () => change(i, Number(check.checked)));
-  const weight = Number(feature.weight) ? [make("span", { class: "weight" }, feature.weight)] : [];
-  const fixed = whatIf.certified && feature.lower === feature.upper;
-  const box = make("label", { class: fixed ? "part fixed" : "part", for: `f${i}` }, check,
-    make("span", { class: "name" }, feature.name), ...weight);
-  return {
-    box,
-    show(value, words) {
-      check.checked = value === 1;
-      box.classList.toggle("out", words !== "");
-      box.classList.toggle("gone", value === 0);
-    },
-  };
+/* Which of them are shown */
+
+const FIRST = 24;
+const find = { words: [], limits: false, most: whatIf.features.length > whatIf.many ? FIRST : Infinity, pinned: -1 };
+
+/** The features that are looked for, in their order; one that was asked for by name comes first. */
+function wanted() {
+  const all = whatIf.features.map((_, i) => i);
+  const found = all.filter((i) => {
+    const feature = whatIf.features[i];
+    const name = feature.name.toLowerCase();
+    return (!find.limits || feature.limits) && find.words.every((word) => name.includes(word));
+  });
+  const pinned = find.pinned >= 0 && found.indexOf(find.pinned) >= find.most;
+  return pinned ? [find.pinned, ...found.filter((i) => i !== find.pinned)] : found;
 }
+
+function showFeatures() {
+  const found = wanted();
+  const shown = found.slice(0, find.most);
+  place("features").replaceChildren(...shown.map((i) => controlOf(i).box));
+  const more = place("more");
+  more.hidden = shown.length === found.length;
+  setText(more, `Show ${Math.min(2 * FIRST, found.length - shown.length)} more`);
+  if (place("shown") !== null) {
+    const limiting = whatIf.features.filter((feature) => feature.limits).length;
+    setText(place("shown"), `${shown.length} of ${found.length === whatIf.features.length ? "" : `${found.length} found, of `}${whatIf.features.length} features`
+      + (whatIf.certified ? `; ${limiting} limit the region` : ""));
+  }
+  refresh();
+}
+
+/** Bring a feature into view, whatever was looked for. */
+function reveal(i) {
+  if (!whatIf.presence && controls[i]?.box.isConnected !== true) {
+    find.pinned = i;
+    if (!wanted().includes(i)) {
+      [find.words, find.limits] = [[], false];
+      [place("search").value, place("limits").checked] = ["", false];
+    }
+    showFeatures();
+  }
+  if (place("list") !== null) place("list").open = true;
+  place(`f${i}`).focus();
+}
+
+function startSearch() {
+  if (place("find") === null) return;
+  const look = () => {
+    find.words = place("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    find.limits = place("limits").checked;
+    [find.most, find.pinned] = [FIRST, -1];
+    showFeatures();
+  };
+  place("search").addEventListener("input", look);
+  place("limits").addEventListener("change", look);
+  place("find").addEventListener("submit", (event) => event.preventDefault());
+}
+
+/* What does not belong to one feature */
 
 function change(i, value) {
   values[i] = value;
@@ -154,45 +189,65 @@ function setText(element, text) {
 function refresh() {
   const left = whatIf.certified ? departures(values) : [];
   const wordsOf = new Map(left.map((one) => [one.i, one.words]));
-  controls.forEach((control, i) => control.show(values[i], wordsOf.get(i) ?? ""));
-  const status = document.getElementById("status");
-  const inside = left.length === 0;
-  status.className = whatIf.certified ? (inside ? "inside" : "outside") : "";
-  setText(document.getElementById("verdict"), !whatIf.certified ? "No guarantee: nothing is certified"
-    : inside ? "Inside the guarantee" : "Outside the guarantee");
-  document.getElementById("left").replaceChildren(...left.map((one) => make("li", {}, `${one.name}: ${one.words}`)));
-  showPrediction();
-}
-
-function showPrediction() {
-  const place = document.getElementById("prediction");
-  if (whatIf.formula === null) {
-    setText(place, "The explanation\u2019s own prediction is not available here.");
-    return;
-  }
   const row = [];
   whatIf.features.forEach((feature, i) => { row[feature.position] = values[i]; });
-  place.replaceChildren(make("span", { class: "label" }, "The explanation predicts"));
-  predict(whatIf.formula, row).forEach((number, k) => {
-    place.append(make("div", {}, `${whatIf.outputs[k] ?? "value"} `, make("data", { value: number }, short(number))));
+  const predicted = whatIf.formula === null ? null : predict(whatIf.formula, row);
+  const says = predicted === null ? null : predicted[view.output] + shift[view.output];
+  controls.forEach((control, i) => {
+    if (whatIf.presence || control.box.isConnected) control.show(values[i], wordsOf.get(i) ?? "", says);
   });
+  const inside = left.length === 0;
+  place("status").className = whatIf.certified ? (inside ? "inside" : "outside") : "";
+  setText(place("verdict"), !whatIf.certified ? "No guarantee: nothing is certified"
+    : inside ? "Inside the guarantee" : "Outside the guarantee");
+  place("left").replaceChildren(...left.map((one) => make("li", {}, toFeature(one.i, one.name), `: ${one.words}`)));
+  showPrediction(predicted);
+  showModel();
+  for (const whole of wholes) whole.show();
 }
 
+/** A name that leads to its feature. */
+function toFeature(i, name) {
+  if (i < 0) return called(name);
+  const button = make("button", { type: "button", class: "to", "data-i": i }, called(name));
+  button.addEventListener("click", () => reveal(i));
+  return button;
+}
+
+/** A panel that stays on top must not hide what has the focus; what scrolls in it takes the focus itself. */
+function keepClear() {
+  const [status, says] = [place("status"), place("says")];
+  const clear = () => {
+    const above = getComputedStyle(status).position === "sticky" ? status.offsetHeight + 8 : 0;
+    document.documentElement.style.scrollPaddingTop = `${above}px`;
+    if (says.scrollHeight > says.clientHeight + 1) says.tabIndex = 0;
+    else says.removeAttribute("tabindex");
+  };
+  new ResizeObserver(clear).observe(status);
+  window.addEventListener("resize", clear);
+  clear();
+}
+
+const wholes = [];
+
 function start() {
-  const features = document.getElementById("features");
-  if (whatIf.presence) {
-    features.append(make("p", { class: "legend" }, whatIf.certified
-      ? "Untick a part to remove it. Shaded: may go, in any combination. Bold: must stay."
-      : "Untick a part to remove it."));
-  }
-  features.append(...controls.map((control) => control.box));
-  document.getElementById("reset").addEventListener("click", () => {
+  startLegend();
+  startWeights();
+  startSearch();
+  if (whatIf.presence) startParts();
+  else showFeatures();
+  place("more").addEventListener("click", () => {
+    find.most += 2 * FIRST;
+    showFeatures();
+  });
+  place("reset").addEventListener("click", () => {
     whatIf.features.forEach((feature, i) => { values[i] = feature.value; });
     refresh();
   });
   const certificate = document.getElementById("certificate").textContent;
-  document.getElementById("download").href = `data:application/json,${encodeURIComponent(certificate)}`;
+  place("download").href = `data:application/json,${encodeURIComponent(certificate)}`;
   refresh();
+  keepClear();
 }
 
 start();
