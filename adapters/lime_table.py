@@ -197,7 +197,7 @@ class LimeTableAdapter(LimeAdapter):
         else:
             self.instance = self._dense_row(raw, facts)
             self._check_row(facts)
-            predict_fn = _with_frames(predict_fn, self.instance, self.data)
+            predict_fn = asked_with_frames(predict_fn, self.instance, self.data)
         self.facts = facts
         self.read_surrogate(self.instance.size, self._made, self.instance)
         if facts.degenerate:
@@ -389,7 +389,7 @@ def _held(facts: LimeFacts, feature: int, value: float) -> tuple[float, float]:
     return float(above), float(edges[place] if place < edges.size else np.inf)
 
 
-def _with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
+def asked_with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
     """Ask an estimator that was fitted on a DataFrame with one."""
     fitted = fitted_on_frame(predict_fn, instance.size)
     if fitted is None:
