@@ -152,7 +152,7 @@ def _rows(explanation: Any) -> AnyArray:
 
 
 def _as_lime_has_it(explanation: Any, row: int, answer: AnyArray) -> SimpleNamespace:
-    """One row's explanation with the names of LIME's own: of class 1, which interpret explains, or a value."""
+    """One row's explanation with the names that LIME uses: of class 1, as interpret has it, or a value."""
     entry, places = explanation.data(row), list(explanation.feature_names)
     weights = [(places.index(name), w) for name, w in zip(entry["names"], entry["scores"], strict=True)]
     chooses = answer.ndim == 2 and answer.shape[1] == 2

@@ -148,17 +148,9 @@ def run_there(client, **changes):
         return run(n_jobs=2, **changes)
 
 
-def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
-    predict = audit_models.KillsAlways(os.getpid())
-    with dask_cluster() as client:
-        client.wait_for_workers(2, timeout=PATIENCE)  # so that there is something to lose
-        with pytest.raises(WorkersError, match="timeout="):
-            run_there(client, predict_fn=predict, timeout=5)  # nothing comes, however long
-
-
 @pytest.fixture(scope="module")
 def cluster():
-    """One for the two tests that follow."""
+    """One for all tests that follow; the last of them leaves nothing of it."""
     with dask_cluster() as client:
         yield client
 
@@ -191,3 +183,10 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(cluster, seria
     report = run_there(cluster, predict_fn=predict, timeout=PATIENCE)
     assert (tmp_path / "killed").exists()
     assert report.records == serial.records
+
+
+def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for(cluster):
+    predict = audit_models.KillsAlways(os.getpid())
+    cluster.wait_for_workers(2, timeout=PATIENCE)  # so that there is something to lose
+    with pytest.raises(WorkersError, match="timeout="):
+        run_there(cluster, predict_fn=predict, timeout=5)  # nothing comes, however long

@@ -19,8 +19,8 @@ FEWER = 120
 """Runs of what is dear: 23 regions may be bad, by the same one in a thousand (47 of 300). So a certifier of
 which 30 % of the regions are bad is caught with probability 0.995 (in 300 runs: one of 22 %)."""
 FEW = 50
-"""Runs of a search that proposes bad boxes nearly always, so that a bad certifier shows soon: 13 may be bad. One
-of which 40 % of the regions are bad is caught with probability 0.97."""
+"""Runs of a search that proposes bad boxes nearly always, so that a bad certifier shows soon: 13 may be bad.
+One of which 40 % of the regions are bad is caught with probability 0.97."""
 SOME_OR_MANY = pytest.mark.parametrize("runs", [FEWER, pytest.param(600, marks=pytest.mark.slow)])
 FEW_OR_MANY = pytest.mark.parametrize("runs", [FEW, pytest.param(600, marks=pytest.mark.slow)])
 
@@ -57,8 +57,8 @@ def boundary_purities(name, certifier, runs):
     return certified_purities(PROBLEMS[name], runs, certifier=certifier, search=Boundary("normal"))
 
 
-# The certifier sees draws and no problem. So the one that is not the default has the problems that are cheap, of
-# each kind one, and all of them with the searches below; the others are long runs.
+# A certifier sees draws, and no problem. So the one that is not the default has the cheap problems here, of
+# every kind one, and all of them with another search below; the others are long runs.
 DEAR = {"l1 ball", "words", "data cells", "data curve"}
 PAIRS = [(name, "anytime") for name in PROBLEMS] + [
     pytest.param(name, "zero-failure", marks=[pytest.mark.slow] if name in DEAR else []) for name in PROBLEMS

@@ -64,13 +64,8 @@ def test_a_row_has_the_weights_that_lime_gives_it(own, how):
 
 def test_the_surrogate_is_faithful_as_the_region_says():
     explainer, explanation = explained()
-    region = next(
-        found
-        for found in (
-            region_of(explanation, explainer=explainer, row=row, training_data=X) for row in (0, 1, 2)
-        )
-        if found
-    )
+    asked = (region_of(explanation, explainer=explainer, row=row, training_data=X) for row in range(3))
+    region = next(filter(None, asked))
     rows = region.sample(400, random_state=1)
     model, surrogate = FOREST.predict_proba(rows)[:, 1], region.problem.surrogate(rows)
     agree = (np.abs(model - surrogate) <= 0.1) | ((model >= 0.5) == (surrogate >= 0.5))

@@ -35,8 +35,8 @@ def load_onnx(path: Path) -> OnnxModel:
         raise
     except Exception as error:
         raise InvalidInputError(
-            f"--model: {path} cannot be opened as ONNX ({error}). Export the model anew, with its weights inside "
-            "(torch.onnx.export: external_data=False)."
+            f"--model: {path} cannot be opened as ONNX ({error}). Export the model anew; for weights in the "
+            "same file, torch.onnx.export takes external_data=False."
         ) from error
     if unknown:
         raise InvalidInputError(f"--model: {path} takes {', '.join(unknown)}; numbers or words are required.")
