@@ -4,6 +4,7 @@ import contextlib
 import functools
 import importlib
 import os
+import socket
 import sys
 import threading
 import warnings
@@ -31,6 +32,12 @@ PATIENT_DASK = {
     "distributed.scheduler.worker-ttl": f"{PATIENCE}s",
 }
 PATIENT_RAY = {"worker_register_timeout_seconds": PATIENCE, "gcs_server_request_timeout_seconds": PATIENCE}
+AGENTS = (
+    "metrics_agent_port",
+    "metrics_export_port",
+    "dashboard_agent_listen_port",
+    "runtime_env_agent_port",
+)
 
 
 def run(**changes):
@@ -102,25 +109,51 @@ class SeesTests(distributed.WorkerPlugin):
         sys.path.insert(0, self.path)
 
 
+def free_ports(count):
+    """Ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def started_ray(attempts=20):
+    """A node of ray; it gives up after thirty seconds, as a busy machine makes it do: then another is tried.
+
+    Its ports are named, because it waits no more than fifteen seconds to hear which ones its agents choose.
+    """
+    from ray.cluster_utils import Cluster
+
+    ports = dict(zip(AGENTS, free_ports(len(AGENTS)), strict=True))
+    how = {"num_cpus": 2, "include_dashboard": False, "_system_config": PATIENT_RAY, **ports}
+    try:
+        return Cluster(initialize_head=True, head_node_args=how)
+    except Exception:  # ray raises nothing more precise
+        if attempts == 1:
+            raise
+    return started_ray(attempts - 1)
+
+
 def test_a_ray_cluster_gives_the_same_report(serial):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ray's own
         import ray
         from ray.util.joblib import register_ray
 
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            logging_level="ERROR",
-            _system_config=PATIENT_RAY,
-            runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
-        )
+        cluster = started_ray()
         try:
+            ray.init(
+                cluster.address,
+                logging_level="ERROR",
+                runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
+            )
             register_ray()
             with joblib.parallel_config(backend="ray"):
                 report = run(n_jobs=2, timeout=PATIENCE)
         finally:
             ray.shutdown()
+            cluster.shutdown()
     assert report.to_json() == serial.to_json()
 
 
