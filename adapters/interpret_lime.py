@@ -27,7 +27,7 @@ class InterpretLimeAdapter(LimeTableAdapter):
     """Explanations of `interpret.blackbox.LimeTabular`: of many rows, of which one is asked for."""
 
     explanation_class = "interpret.api.templates.FeatureValueExplanation"
-    explainer_class = ("interpret.blackbox.LimeTabular",)
+    explainer_class = "interpret.blackbox.LimeTabular"
     explain_method = "explain_local"
     explain_arguments: ClassVar[tuple[str, ...]] = ("X", "y")
     explainer_parts: ClassVar[tuple[str, ...]] = ("lime_",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -142,11 +142,11 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 class LimeTableAdapter(LimeAdapter):
     """Explanations of `LimeTabularExplainer` and `RecurrentTabularExplainer`."""
 
-    explainer_class = (
+    explainer_class: ClassVar[str | type | tuple[str | type, ...]] = (
         "lime.lime_tabular.RecurrentTabularExplainer",
         "lime.lime_tabular.LimeTabularExplainer",
     )
-    watched_explainers = ("lime.lime_tabular.LimeTabularExplainer",)
+    watched_explainers: ClassVar[tuple[str, ...]] = ("lime.lime_tabular.LimeTabularExplainer",)
     mapper = "TableDomainMapper"
     kind = "lime tabular"
 
