@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -142,11 +142,11 @@ def _edges(discretizer: Any, feature: int, name: str) -> FloatArray:
 class LimeTableAdapter(LimeAdapter):
     """Explanations of `LimeTabularExplainer` and `RecurrentTabularExplainer`."""
 
-    explainer_class = (
+    explainer_class: ClassVar[str | type | tuple[str | type, ...]] = (
         "lime.lime_tabular.RecurrentTabularExplainer",
         "lime.lime_tabular.LimeTabularExplainer",
     )
-    watched_explainers = ("lime.lime_tabular.LimeTabularExplainer",)
+    watched_explainers: ClassVar[tuple[str, ...]] = ("lime.lime_tabular.LimeTabularExplainer",)
     mapper = "TableDomainMapper"
     kind = "lime tabular"
 
@@ -197,7 +197,7 @@ class LimeTableAdapter(LimeAdapter):
         else:
             self.instance = self._dense_row(raw, facts)
             self._check_row(facts)
-            predict_fn = _with_frames(predict_fn, self.instance, self.data)
+            predict_fn = asked_with_frames(predict_fn, self.instance, self.data)
         self.facts = facts
         self.read_surrogate(self.instance.size, self._made, self.instance)
         if facts.degenerate:
@@ -389,7 +389,7 @@ def _held(facts: LimeFacts, feature: int, value: float) -> tuple[float, float]:
     return float(above), float(edges[place] if place < edges.size else np.inf)
 
 
-def _with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
+def asked_with_frames(predict_fn: Any, instance: FloatArray, data: TrainingData | None) -> Any:
     """Ask an estimator that was fitted on a DataFrame with one."""
     fitted = fitted_on_frame(predict_fn, instance.size)
     if fitted is None:

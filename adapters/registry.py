@@ -21,6 +21,7 @@ OURS = (
     "lime_table.LimeTableAdapter",
     "lime_text.LimeTextAdapter",
     "lime_image.LimeImageAdapter",
+    "interpret_lime.InterpretLimeAdapter",
     "shap_parts.ShapTextAdapter",
     "shap_parts.ShapImageAdapter",
     "shap_row.ShapRowAdapter",

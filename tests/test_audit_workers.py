@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import importlib
 import os
 import sys
@@ -102,19 +103,38 @@ class SeesTests(distributed.WorkerPlugin):
         sys.path.insert(0, self.path)
 
 
+def start_ray(attempts=20):
+    """Start it until it runs: it ends if its agents need more than fifteen seconds, as on a busy machine.
+
+    No setting changes that (issue 65983 of ray).
+    """
+    import ray
+
+    for left in reversed(range(attempts)):
+        try:
+            ray.init(
+                num_cpus=2,
+                include_dashboard=False,
+                logging_level="ERROR",
+                _system_config=PATIENT_RAY,
+                runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
+            )
+        except Exception:  # ray raises nothing more precise
+            ray.shutdown()
+            if not left:
+                raise
+        else:
+            return
+        gc.collect()  # processes that are left over warn now, and not in another test
+
+
 def test_a_ray_cluster_gives_the_same_report(serial):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ray's own
         import ray
         from ray.util.joblib import register_ray
 
-        ray.init(
-            num_cpus=2,
-            include_dashboard=False,
-            logging_level="ERROR",
-            _system_config=PATIENT_RAY,
-            runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
-        )
+        start_ray()
         try:
             register_ray()
             with joblib.parallel_config(backend="ray"):
@@ -148,17 +168,9 @@ def run_there(client, **changes):
         return run(n_jobs=2, **changes)
 
 
-def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for():
-    predict = audit_models.KillsAlways(os.getpid())
-    with dask_cluster() as client:
-        client.wait_for_workers(2, timeout=PATIENCE)  # so that there is something to lose
-        with pytest.raises(WorkersError, match="timeout="):
-            run_there(client, predict_fn=predict, timeout=5)  # nothing comes, however long
-
-
 @pytest.fixture(scope="module")
 def cluster():
-    """One for the two tests that follow."""
+    """One for all tests that follow; the last of them leaves nothing of it."""
     with dask_cluster() as client:
         yield client
 
@@ -191,3 +203,10 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_report(cluster, seria
     report = run_there(cluster, predict_fn=predict, timeout=PATIENCE)
     assert (tmp_path / "killed").exists()
     assert report.records == serial.records
+
+
+def test_a_dask_cluster_that_loses_all_its_workers_is_not_waited_for(cluster):
+    predict = audit_models.KillsAlways(os.getpid())
+    cluster.wait_for_workers(2, timeout=PATIENCE)  # so that there is something to lose
+    with pytest.raises(WorkersError, match="timeout="):
+        run_there(cluster, predict_fn=predict, timeout=5)  # nothing comes, however long

@@ -5,9 +5,13 @@ import pickle
 
 import audit_models
 import joblib
+import lightgbm
 import numpy as np
 import pandas
 import pytest
+import xgboost
+from onnxmltools import convert_lightgbm, convert_xgboost
+from onnxmltools.convert.common.data_types import FloatTensorType as Floats
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
 from sklearn.compose import ColumnTransformer
@@ -171,6 +175,32 @@ def test_a_regression_in_an_onnx_file_is_explained(onnx, capsys):
     explained = json.loads(capsys.readouterr().out)["explained"]
     assert explained["agreement"] == "value"
     assert explained["model_at_instance"] == pytest.approx(regression.predict(X[400:401]), rel=1e-4)
+
+
+BOOSTED = {
+    "xgboost": (xgboost.XGBClassifier, xgboost.XGBRegressor, {}, convert_xgboost),
+    "lightgbm": (lightgbm.LGBMClassifier, lightgbm.LGBMRegressor, {"verbose": -1}, convert_lightgbm),
+}
+
+
+@pytest.mark.parametrize("task", ["classes", "values"])
+@pytest.mark.parametrize("library", BOOSTED)
+def test_boosted_trees_are_handed_over_as_onnx(onnx, tmp_path, capsys, library, task):
+    folder, X, _ = onnx
+    *makers, options, convert = BOOSTED[library]
+    _, y, _ = audit_models.data()
+    made, target = (makers[0], y) if task == "classes" else (makers[1], X[:, 3] / 100)
+    model = made(n_estimators=8, max_depth=3, n_jobs=1, **options).fit(X[:400], target[:400])
+    file = tmp_path / "model.onnx"
+    file.write_bytes(convert(model, initial_types=[("X", Floats([None, X.shape[1]]))]).SerializeToString())
+    assert main(command(folder, "explain", "--json", model=file, rows="rows.csv")) in (0, 1)
+    explained = json.loads(capsys.readouterr().out)["explained"]
+    if task == "classes":
+        answer = model.predict_proba(X[400:401])[0, explained["label"]]
+    else:
+        answer = model.predict(X[400:401])[0]
+    assert explained["agreement"] == ("class" if task == "classes" else "value")
+    assert explained["model_at_instance"] == pytest.approx([answer], rel=1e-4)
 
 
 def test_an_onnx_model_travels_to_workers(onnx):

@@ -28,11 +28,20 @@ def without_polish(monkeypatch):
     monkeypatch.setattr(CoveragePolish, "propose", lambda self: iter(()))
 
 
+@pytest.fixture(scope="module")
+def polished():
+    return regions()
+
+
+@pytest.fixture(scope="module")
+def plain():
+    with pytest.MonkeyPatch.context() as patched:
+        without_polish(patched)
+        return regions()
+
+
 @pytest.mark.compiled
-def test_more_rows_are_covered_and_the_promise_is_kept(monkeypatch):
-    polished = regions()
-    without_polish(monkeypatch)
-    plain = regions()
+def test_more_rows_are_covered_and_the_promise_is_kept(polished, plain):
     covered = np.array([[region.covered[0] for region in found] for found in (polished, plain)])
     assert covered[0].sum() > covered[1].sum()
     assert (covered[0] >= covered[1]).all()  # the box that was accepted before is still there
@@ -42,10 +51,8 @@ def test_more_rows_are_covered_and_the_promise_is_kept(monkeypatch):
 
 
 @pytest.mark.compiled
-def test_it_costs_less_than_all_the_rest(monkeypatch):
-    polished = sum(region.evaluations for region in regions())
-    without_polish(monkeypatch)
-    assert polished < 1.8 * sum(region.evaluations for region in regions())
+def test_it_costs_less_than_all_the_rest(polished, plain):
+    assert sum(region.evaluations for region in polished) < 1.8 * sum(region.evaluations for region in plain)
 
 
 class Accepted:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cubes import task_of
 
-from lime_guarantee import Domain, find_region
+from lime_guarantee import Domain, Problem, SameValue, find_region
 from lime_guarantee.engine.search import free_cells as subsets
 
 
@@ -196,3 +196,18 @@ def test_among_continuous_axes_cells_that_fail_together():
     region = find_region(faithful, [0.1] * 10 + [1] * 40, MIXED, random_state=0)
     assert len(held(region)) >= 42  # of 43
     assert region.log10_volume > 13.0
+
+
+def test_cells_and_continuous_axes_that_fail_together():
+    """Small enough for kernels that are not compiled."""
+    domain = Domain.from_bounds([-2] * 2 + [0] * 8, [2] * 2 + [1] * 8, integer=range(2, 10))
+
+    def model(X):
+        return X[:, 0] + X[:, 1] + (1 - X[:, 2:6]).sum(axis=1)
+
+    problem = Problem(model, lambda X: 0 * X[:, 0], SameValue(1.5), [0.0] * 2 + [1] * 8, domain)
+    region = find_region(problem, purity=0.8, confidence=0.8, effort="low", random_state=0)
+    assert set(range(6, 10)) <= set(held(region))
+    assert 0 < region.reach[0] < 1
+    assert problem.faithful(region.sample(20_000, random_state=1)).mean() > 0.8
+    assert region.gain < 0.05  # the surrogate is a constant itself

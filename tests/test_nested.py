@@ -14,8 +14,6 @@ from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import Oracle
 from lime_guarantee.space.box import Box
 
-pytestmark = pytest.mark.compiled
-
 PURITY = 0.9
 LINE = Domain.from_bounds([0.0], [1.0])
 CUBE = cube_of(LINE, [0.005])
@@ -57,12 +55,14 @@ def test_the_intervals_are_as_pure_as_said():
         assert np.mean(exactly_as_pure_as_asked(points)) == pytest.approx(PURITY, abs=2e-4)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("level", [0.3, 0.05])
 def test_nested_boxes_of_exactly_the_asked_purity_are_accepted_at_most_at_the_level(level):
     share, allowed = share_accepted(level, LITTLE_OVERLAP)
     assert share <= allowed
 
 
+@pytest.mark.compiled
 def test_boxes_that_do_not_share_the_level_are_caught(monkeypatch):
     """Whatever box is gone for: the test would accept three times as often as it may."""
     patient = {"MOST_DRAWS_RATIO": 40, "DRAWS_PER_LOG_SHARE": 0.0}

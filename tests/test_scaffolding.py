@@ -110,19 +110,20 @@ def run(kind, X, train, model):
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("count", [10, pytest.param(ROWS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["lime", "shap"])
 @pytest.mark.parametrize("world", WORLDS)
-def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind):
+def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind, count):
     X = WORLDS[world]()
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
-    train, rows = X[order[ROWS:]], X[order[:ROWS]]
+    train, rows = X[order[ROWS:]], X[order[:count]]
     attacked = run(kind, rows, train, Scaffolded(train, perturbed(kind, train, rng)))
     honest = run(kind, rows, train, Biased())
     print(f"\n{world} {kind}: attacked {attacked.counts}, honest {honest.counts}")
-    assert attacked.counts["trusted"] <= 0.05 * ROWS, attacked.summary()
-    assert len(attacked.flagged) >= 0.8 * ROWS, attacked.summary()  # the others are flat: a remark, no alarm
-    assert len(honest.flagged) <= 0.05 * ROWS, honest.summary()
+    assert attacked.counts["trusted"] <= 0.05 * count, attacked.summary()
+    assert len(attacked.flagged) >= 0.8 * count, attacked.summary()  # the others are flat: a remark, no alarm
+    assert len(honest.flagged) <= 0.05 * count, honest.summary()
 
 
 def scaled(model):

@@ -22,21 +22,25 @@ TYPES = {
 }
 """What an input takes: onnxruntime's names, and numpy's types."""
 
+BESIDE = "session.model_external_initializers_file_folder_path"
+"""onnxruntime's name for the folder of weights that lie beside a model, as torch puts them."""
+
 
 def load_onnx(path: Path) -> OnnxModel:
     """The model in a file: a classifier if it answers with a score for each of several classes."""
-    model = OnnxModel(path.read_bytes())
+    model = OnnxModel(path.read_bytes(), path.absolute().parent)
     try:
         unknown = sorted({one.type for one in model.session.get_inputs()} - TYPES.keys())
     except ModuleNotFoundError:
         raise
     except Exception as error:
         raise InvalidInputError(
-            f"--model: {path} cannot be opened as ONNX ({error}). Export the model anew."
+            f"--model: {path} cannot be opened as ONNX ({error}). Export the model anew; for weights in the "
+            "same file, torch.onnx.export takes external_data=False."
         ) from error
     if unknown:
         raise InvalidInputError(f"--model: {path} takes {', '.join(unknown)}; numbers or words are required.")
-    return OnnxClassifier(model.content) if model.scores_classes else model
+    return OnnxClassifier(model.content, model.folder) if model.scores_classes else model
 
 
 class OnnxModel:
@@ -46,13 +50,16 @@ class OnnxModel:
     ----------
     content : bytes
         Of the file; this is what travels to workers.
+    folder : Path
+        Where the file lies, and weights beside it, if there are any.
     """
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: bytes, folder: Path) -> None:
         self.content = content
+        self.folder = folder
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"content": self.content}
+        return {"content": self.content, "folder": self.folder}
 
     @cached_property
     def session(self) -> Any:
@@ -61,6 +68,7 @@ class OnnxModel:
         options = runtime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        options.add_session_config_entry(BESIDE, str(self.folder))
         return runtime.InferenceSession(self.content, options, providers=["CPUExecutionProvider"])
 
     @property
@@ -85,16 +93,30 @@ class OnnxModel:
         """A number for every row."""
         return self._answers(rows, 0).reshape(len(rows), -1)[:, 0]
 
+    @property
+    def rows_at_once(self) -> int | None:
+        """How many rows it takes, no more and no less; None if any number, as it should be."""
+        shape = self.session.get_inputs()[0].shape or [None]
+        return shape[0] if isinstance(shape[0], int) else None
+
     def _answers(self, rows: Any, output: int) -> AnyArray:
-        found = self.session.run([self.session.get_outputs()[output].name], self._fed(rows))[0]
+        table = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
+        many = self.rows_at_once
+        if many is None:
+            return self._answered(table, output)
+        padded = np.vstack([table, np.repeat(table[-1:], -len(table) % many, axis=0)])
+        parts = [self._answered(padded[i : i + many], output) for i in range(0, len(padded), many)]
+        return np.concatenate(parts)[: len(table)]
+
+    def _answered(self, table: AnyArray, output: int) -> AnyArray:
+        found = self.session.run([self.session.get_outputs()[output].name], self._fed(table))[0]
         if isinstance(found, list):  # a dictionary a row, from class to score
             found = [list(scores.values()) for scores in found]
         return np.asarray(found)
 
-    def _fed(self, rows: Any) -> dict[str, AnyArray]:
+    def _fed(self, table: AnyArray) -> dict[str, AnyArray]:
         """Rows as the inputs want them: one for all columns, or one each, in the order of the columns."""
         inputs = self.session.get_inputs()
-        table = rows.to_numpy() if hasattr(rows, "to_numpy") else np.asarray(rows)
         if len(inputs) == 1:
             return {inputs[0].name: table.astype(TYPES[inputs[0].type])}
         return {one.name: table[:, [i]].astype(TYPES[one.type]) for i, one in enumerate(inputs)}
