@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lime_guarantee.auditing.evidence import Finding
+from lime_guarantee.auditing.need import Need
 from lime_guarantee.auditing.real_rows import DataCheck
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.region.codec import from_plain, to_plain
@@ -49,6 +50,11 @@ class AuditRecord:
     reliance : Reliance or None
         What the model relies on near the instance, beside what the explanation claims; None for words and
         superpixels.
+    needs : tuple of Need
+        What is needed to tell the model's answers to real rows as they are, of some features; the most
+        under-claimed first.
+    shared_evaluations : int
+        Real rows that were asked once for all explanations of the model: they are not in `evaluations`.
     """
 
     index: int
@@ -61,11 +67,18 @@ class AuditRecord:
     evaluations: int = 0
     coverage_interval: tuple[float, float] | None = None
     reliance: Reliance | None = None
+    needs: tuple[Need, ...] = ()
+    shared_evaluations: int = 0
 
     @property
     def honesty(self) -> float | None:
-        """From 0 to 1: see `Reliance.honesty`; None where it was not measured."""
-        return None if self.reliance is None else self.reliance.honesty
+        """From 0 to 1: the less, the more a feature is under-claimed; None if not measured.
+
+        The least of `Reliance.honesty` and of every `Need.honesty`.
+        """
+        if self.reliance is None:
+            return None
+        return min([self.reliance.honesty, *(need.honesty for need in self.needs)])
 
     @property
     def fidelity(self) -> float | None:

@@ -19,6 +19,7 @@ from lime_guarantee.views.html.page import make_page
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.evidence import Finding
+    from lime_guarantee.auditing.need import Need
     from lime_guarantee.auditing.real_rows import DataCheck
     from lime_guarantee.auditing.record import AuditRecord
     from lime_guarantee.auditing.reliance import Reliance
@@ -91,7 +92,8 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
     if finding.incomplete:
         failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there"
     axis = region.domain.axes[region.names.index(finding.feature)]
-    lines = [f"Beyond the region along it, {failed}."]
+    others = ", with all else as in the instance" if finding.alone else ""
+    lines = [f"Beyond the region along it{others}, {failed}."]
     if finding.outside:
         drawn = " and ".join(f"[{axis.text(low)}, {axis.text(high)}]" for low, high in finding.outside)
         lines.append(f"They were drawn in {drawn}.")
@@ -118,7 +120,19 @@ def _on_real_rows(record: AuditRecord, region: GuaranteeRegion) -> dict[str, Any
     found = {"lines": [], "rows": []} if check is None else _check(check, region)
     if reliance is not None:
         found["lines"].append(_reliance(reliance, region))
+    if record.needs and record.needs[0].lower > 0:
+        found["lines"].append(_need(record.needs[0], region))
     return found
+
+
+def _need(need: Need, region: GuaranteeRegion) -> str:
+    """What is needed most beyond what is claimed, in words."""
+    where = "nearest to the instance" if need.nearby else "in all"
+    return (
+        f"Of {need.rows:,} real rows {where}, a forest that is not told {region.names[need.feature]!r} loses "
+        f"{share_text(need.share)} of the variance of the model's answers (at least "
+        f"{lower_text(100 * need.lower, 2)} %), and the explanation claims {share_text(need.claimed)}."
+    )
 
 
 def _reliance(reliance: Reliance, region: GuaranteeRegion) -> str:
@@ -139,9 +153,14 @@ def _check(check: DataCheck, region: GuaranteeRegion) -> dict[str, Any]:
     where = "in the region" if check.inside else "nearest to the instance"
     line = (
         f"The explanation fails on {check.real_failures:,} of {check.real_rows:,} real rows {where} "
-        f"({share_text(check.real_rate)}) and on {check.synthetic_failures:,} of {check.synthetic_rows:,} "
-        f"of the same rows with every feature moved a little ({share_text(check.synthetic_rate)})."
+        f"({share_text(check.real_rate)})"
     )
+    if check.synthetic_rows:
+        line += (
+            f" and on {check.synthetic_failures:,} of {check.synthetic_rows:,} of the same rows with every "
+            f"feature moved a little ({share_text(check.synthetic_rate)})"
+        )
+    line += "."
     return {"lines": [line], "rows": _shown_rows(check.rows, region)}
 
 
