@@ -99,7 +99,7 @@ def _discrete() -> World:
 
 
 def _tied() -> World:
-    """The sensitive feature is tied to a status: half of the rows have one that only one of its values has."""
+    """The sensitive feature is tied to a status: half of the rows have one that goes with one value of it."""
     rng = np.random.default_rng(7)
     count = 1_500
     sensitive = (rng.random(count) < 0.6).astype(float)
@@ -348,7 +348,7 @@ def _correlated() -> tuple[FloatArray, FloatArray, list[str], tuple[int, ...]]:
 
 
 def _hot() -> tuple[FloatArray, FloatArray, list[str], tuple[int, ...]]:
-    """Four numbers, two of which go together and two of which interact, and four columns of zeros and ones."""
+    """Four numbers, two of which go together and two of which interact; four columns of zeros and ones."""
     rng = np.random.default_rng(8)
     kind = rng.integers(0, 4, 1_200)
     X = rng.normal(size=(1_200, 4))

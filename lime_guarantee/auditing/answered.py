@@ -16,7 +16,7 @@ from lime_guarantee.engine.oracle import BATCH_ROWS
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.support.arrays import AnyArray, FloatArray, IntArray
 
-MOST_ASKED = 1_000
+MOST_ASKED = 2_000
 """Of more rows of data, or more audited ones, about so many are asked."""
 
 MODELS_KEPT = 8
@@ -137,7 +137,9 @@ def ask_rows(
 def _some(problem: Problem, rows: FloatArray) -> IntArray:
     """Places of rows that lie in the domain; of very many, some."""
     known = np.flatnonzero(problem.domain.contains(rows)) if len(rows) else np.empty(0, dtype=np.int64)
-    return np.asarray(known[:: max(1, -(-known.size // MOST_ASKED))])
+    if known.size > MOST_ASKED:
+        known = known[np.linspace(0, known.size - 1, MOST_ASKED).astype(np.int64)]
+    return np.asarray(known)
 
 
 def _asked(problem: Problem, rows: AnyArray, batch_rows: int) -> FloatArray | None:

@@ -31,7 +31,7 @@ LOOKS = (400, 2_000)
 """Points drawn outside a region along a feature: at first, and once more if that did not decide."""
 
 ALONE = 60
-"""Points at which a feature alone lies outside, and all else is as in the instance: looked at before these."""
+"""Points at which a feature alone lies outside, all else as in the instance: looked at before the others."""
 
 COUNTEREXAMPLES = 3
 BREAK_STEPS, BISECTIONS = 32, 12

@@ -28,15 +28,15 @@ TREES = 30
 FEWEST_ROWS = 60
 """With fewer rows to be tested on, nothing is said."""
 
-NEARBY = 100
+NEARBY = 150
 """Rows around the instance on which students are tested; a second time they are tested on all."""
 
 CANDIDATES, FEWEST_USED = 4, 0.02
 """Features looked at: those that the first student uses most beyond what is claimed, so many, and so much."""
 
-WEIGHT = 1.75
+WEIGHT = 7 / 3
 """What a unit of need counts in honesty: more than one of reliance, because a feature is needed only as far
-as no others can stand in for it. A gap of 0.2 is then one of 0.35, which `Rules.min_honesty` allows."""
+as no others can stand in for it. A gap of 0.15 is then one of 0.35, which `Rules.min_honesty` allows."""
 
 SHARES = np.linspace(0.0, 1.0, 101)
 """Shares among which a bound is looked for."""
@@ -216,4 +216,5 @@ def _share_lower(lost: FloatArray, spread: FloatArray, level: float) -> float:
         axis=1
     )
     shown = special.logsumexp(won, axis=1) - np.log(BETS.size) >= -np.log(level)
-    return float(SHARES[np.argmin(shown) - 1]) if not shown.all() else float(SHARES[-1])
+    first_not_shown = SHARES.size if shown.all() else int(np.argmin(shown))
+    return float(SHARES[max(first_not_shown - 1, 0)])

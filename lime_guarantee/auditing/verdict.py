@@ -88,7 +88,7 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
 
 
 def _hidden(record: AuditRecord, rules: Rules) -> str:
-    """What the model relies on, or what is needed to tell its answers, and hardly claimed; empty if nothing."""
+    """What the model relies on, or what its answers need, and the explanation does not claim; or nothing."""
     region, reliance = record.region, record.reliance
     assert region is not None
     denied = () if reliance is None else reliance.under_claimed(1.0 - rules.min_honesty)
@@ -171,10 +171,10 @@ def _relies(region: GuaranteeRegion, reliance: Reliance, feature: int) -> str:
 
 
 def _needed(region: GuaranteeRegion, need: Need) -> str:
-    where = "others nearby" if need.nearby else "others"
+    name, where = region.names[need.feature], "others nearby" if need.nearby else "others"
     return (
-        f"A forest that learns the model's answers from real rows, and is not told {region.names[need.feature]!r}, "
-        f"loses at least {lower_text(100 * need.lower, 2)} % of their variance on {where}; the explanation claims "
+        f"A forest that learns the model's answers from real rows, and is not told {name!r}, loses at least "
+        f"{lower_text(100 * need.lower, 2)} % of their variance on {where}; the explanation claims "
         f"{100 * need.claimed:.2g} %, by its squared weights."
     )
 
