@@ -124,9 +124,9 @@ class Students:
             before = np.concatenate(self.parts[:number])
             forest = RandomForestRegressor(TREES, random_state=0, n_jobs=1)
             target = self.answers[before]
-            forest.fit(self.rows[np.ix_(before, columns)], target[:, 0] if target.shape[1] == 1 else target)
+            forest.fit(self.rows[before][:, columns], target[:, 0] if target.shape[1] == 1 else target)
             here = self.parts[number]
-            told[here] = forest.predict(self.rows[np.ix_(here, columns)]).reshape(here.size, -1)
+            told[here] = forest.predict(self.rows[here][:, columns]).reshape(here.size, -1)
             if without is None and number == 1:
                 self.used = forest.feature_importances_
         return told
