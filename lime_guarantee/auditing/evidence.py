@@ -1,9 +1,10 @@
 """Is an explanation complete: do the features that it calls irrelevant not matter? Evidence before words.
 
 Where a certified region is short along such a feature, either the model uses it there, or the search was
-merely short. Points are drawn whose other features lie in the region while this one lies outside: if they
-fail significantly more often than the region allows, the explanation is incomplete about the feature, and
-some of them are kept as counterexamples. If not, the region is extended along it and certified again.
+merely short. Points are drawn with this feature outside the region: first with all others as in the instance,
+then with the others anywhere in the region. If they fail significantly more often than the region allows, the
+explanation is incomplete about the feature, and some of them are kept as counterexamples. If not, the region
+is extended along it and certified again.
 
 That is a finding, and no accusation: a feature may matter a little, somewhere. Whether the model relies on it
 near the instance is measured on real rows.
@@ -29,6 +30,9 @@ from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
 LOOKS = (400, 2_000)
 """Points drawn outside a region along a feature: at first, and once more if that did not decide."""
+
+ALONE = 60
+"""Points at which a feature alone lies outside, all else as in the instance: looked at before the others."""
 
 COUNTEREXAMPLES = 3
 BREAK_STEPS, BISECTIONS = 32, 12
@@ -62,6 +66,9 @@ class Finding:
         the closest.
     answers : tuple of Said
         What the model and the explanation say about each counterexample.
+    alone : bool
+        Whether the other features of the points drawn were those of the instance; else they were anywhere in
+        the region.
     """
 
     feature: str
@@ -76,6 +83,7 @@ class Finding:
     break_above: float | None = None
     counterexamples: tuple[tuple[Any, ...], ...] = ()
     answers: tuple[Said, ...] = ()
+    alone: bool = False
 
 
 @dataclass(eq=False)
@@ -126,7 +134,7 @@ class Examination:
             i for i, axis in enumerate(axes) if self.shares[i] < self.claim_share and not axis.constant
         ]
         short = [i for i in claimed if self._is_short(i)]
-        level = self.error / (len(short) * len(LOOKS)) if short else 0.0
+        level = self.error / (len(short) * (1 + len(LOOKS))) if short else 0.0
         tested = {i: self._tested(i, level) for i in short}
         return tuple(tested.get(i) or self._finding(i, incomplete=False) for i in claimed)
 
@@ -144,9 +152,14 @@ class Examination:
 
     def _tested(self, i: int, level: float) -> Finding:
         """Look outside the region along a feature; extend the region if nothing is wrong there."""
+        alone = np.tile(self._home, (ALONE, 1))
+        alone[:, i] = self._outside(i, ALONE)[:, i]
+        failing = alone[~self.oracle.evaluate(alone)]
+        bound = exact_lower_bound(ALONE, ALONE - len(failing), level)
+        if bound > 1.0 - self.region.purity:
+            return self._incomplete(i, failing, ALONE, bound, alone=True)
         points: FloatArray = np.empty((0, self.weights.size))
         faithful: BoolArray = np.empty(0, dtype=np.bool_)
-        bound = 0.0
         for count in LOOKS:
             fresh = self._outside(i, count)
             points = np.concatenate([points, fresh])
@@ -178,7 +191,9 @@ class Examination:
         points[:, i] = np.minimum(np.where(places >= low, places + width, places), 1.0)
         return self.cube.settled(points)
 
-    def _incomplete(self, i: int, failures: FloatArray, draws: int, bound: float) -> Finding:
+    def _incomplete(
+        self, i: int, failures: FloatArray, draws: int, bound: float, *, alone: bool = False
+    ) -> Finding:
         axis, lower, upper = self.region.domain.axes[i], self.region.lower[i], self.region.upper[i]
         outside: tuple[tuple[float, float], ...] = ()
         below, above = None, None
@@ -196,6 +211,7 @@ class Examination:
             break_below=below,
             break_above=above,
             **self._counterexamples(i, failures),
+            alone=alone,
         )
 
     @property

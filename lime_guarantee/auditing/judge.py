@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from lime_guarantee.api import find_region
+from lime_guarantee.auditing.answered import Answered, KeptAnswers
 from lime_guarantee.auditing.evidence import Examination, Finding
+from lime_guarantee.auditing.need import Need, measure_needs
 from lime_guarantee.auditing.real_rows import RealRows, check_data, share_interval
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reliance import POOL, measure_reliance
@@ -32,6 +34,7 @@ def judge(
     evidence_rng: np.random.Generator,
     data_rng: np.random.Generator,
     audited: Table | None = None,
+    kept: KeptAnswers | None = None,
 ) -> AuditRecord:
     """Audit one explanation, given as the problem that it poses.
 
@@ -48,6 +51,8 @@ def judge(
         For the evidence about features, and for what is asked about real rows.
     audited : Table or None
         The rows that are audited: they are real, too.
+    kept : KeptAnswers, optional
+        What the model said of real rows when other explanations were judged.
     """
     if problem.explained is None:
         weights = claimed_weights(problem, evidence_rng)
@@ -73,13 +78,14 @@ def judge(
     record = AuditRecord(index, "error", "", region, findings)
     if region.explained is None or region.explained.space == "features":
         given = (record, problem, weights, rules, data)
+        how = (data_rng, batch_rows, kept or KeptAnswers())
         try:
-            record = _on_real_rows(*given, audited, data_rng, batch_rows)
+            record = _on_real_rows(*given, audited, *how)
         except Exception:
             if audited is None:
                 raise
             # The model may fail on another of the rows that are audited: that is the result of that row.
-            record = _on_real_rows(*given, None, data_rng, batch_rows)
+            record = _on_real_rows(*given, None, *how)
     verdict, reason = verdict_of(record, rules)
     asked += 0 if record.data_check is None else record.data_check.evaluations
     asked += 0 if record.reliance is None else record.reliance.evaluations
@@ -98,6 +104,7 @@ def _on_real_rows(
     audited_table: Table | None,
     rng: np.random.Generator,
     batch_rows: int,
+    kept: KeptAnswers,
 ) -> AuditRecord:
     """The record with what real rows say; without any, with the reliance on rows drawn from the measure."""
     region = record.region
@@ -111,11 +118,16 @@ def _on_real_rows(
     real = len(known) >= 2
     if real:
         inside = int(known.inside(region).sum()) if region else 0
+        sources = (data if data_table is None else data_table, audited_table)
+        answered = kept.of(problem, sources, data, audited, batch_rows)
+        answers = answered.answers
         record = replace(
             record,
-            data_check=check_data(problem, region, known, rules.error / 2, rng, batch_rows),
+            data_check=check_data(problem, region, known, rules.error / 2, rng, batch_rows, answers),
             coverage=inside / len(known),
             coverage_interval=share_interval(inside, len(known)),
+            needs=_needs(problem, known, answered, weights, rules),
+            shared_evaluations=problem.rows_each * answered.asked.size,
         )
     else:
         known = RealRows.around(region, _drawn(problem, rng))
@@ -123,13 +135,54 @@ def _on_real_rows(
         problem,
         known,
         weights,
-        rules.error / 2,
+        rules.error / 4,
         rng,
         min_honesty=rules.min_honesty,
         real=real,
         batch_rows=batch_rows,
     )
     return replace(record, reliance=reliance)
+
+
+def _needs(
+    problem: Problem, known: RealRows, answered: Answered, weights: FloatArray, rules: Rules
+) -> tuple[Need, ...]:
+    """What is needed to tell the model's answers to real rows as they are."""
+    nearest = answered.among_asked(known.places)
+    if nearest.size == 0:
+        return ()
+    label = 0 if problem.explained is None else problem.explained.label or 0
+    column = label if answered.answers.ndim == 2 else 0
+    hardly = getattr(problem.agreement, "tolerance", None) or 0.1 * float(
+        np.ptp(answered.answers[answered.asked])
+    )
+    claimed = claimed_shares(problem, known.domain.decode(known.coordinates), weights)
+    return measure_needs(answered.students, nearest, column, claimed, rules.error / 4, hardly)
+
+
+def claimed_shares(problem: Problem, rows: AnyArray, weights: FloatArray) -> FloatArray:
+    """What an explanation claims of every feature, as a share of variance: its share of the squared weights.
+
+    Of attributions, which are 0 where a value is average, it is the larger of this and of the share of how
+    much the surrogate's answers to real rows vary with the feature, when that is drawn from other rows.
+    """
+    shares = _shares(weights**2)
+    if problem.explained is None or not problem.explained.attributions:
+        return shares
+    some = rows[:: max(1, len(rows) // CLAIM_POINTS)][:CLAIM_POINTS]
+    moved = np.repeat(some[np.newaxis], weights.size + 1, axis=0)
+    for i in range(weights.size):
+        moved[i + 1, :, i] = np.roll(some[:, i], len(some) // 2)
+    answers = problem.surrogate_answers(moved.reshape(-1, weights.size))
+    if answers.ndim == 2:
+        answers = answers[:, problem.explained.label or 0]
+    answers = answers.reshape(weights.size + 1, -1)
+    return np.maximum(shares, _shares(((answers[1:] - answers[0]) ** 2).mean(axis=1)))
+
+
+def _shares(amounts: FloatArray) -> FloatArray:
+    total = amounts.sum()
+    return amounts / total if total > 0 else np.zeros(amounts.size)
 
 
 def _drawn(problem: Problem, rng: np.random.Generator) -> AnyArray:

@@ -64,11 +64,14 @@ class RealRows:
         As `Domain.encode` gives them, the nearest to the instance first.
     audited : array of bool of shape (n,)
         Whether a row is one of those that are audited; the others are data.
+    places : array of int of shape (n,)
+        Where each of them stands among all rows that were given, those of data first.
     """
 
     domain: Domain
     coordinates: FloatArray
     audited: BoolArray
+    places: IntArray
 
     @classmethod
     def around(
@@ -85,12 +88,10 @@ class RealRows:
         if audited is not None and len(audited):
             is_audited[-len(audited) :] = True
         home = domain.encode(region.instance[np.newaxis])
-        known = domain.contains(rows) & (rows != home).any(axis=1)
-        rows, is_audited = rows[known], is_audited[known]
-        if len(rows) == 0:
-            return cls(domain, rows, is_audited)
-        order = np.argsort(apart(home, rows, domain)[0].sum(axis=1), kind="stable")
-        return cls(domain, rows[order], is_audited[order])
+        known = np.flatnonzero(domain.contains(rows) & (rows != home).any(axis=1))
+        if known.size:
+            known = known[np.argsort(apart(home, rows[known], domain)[0].sum(axis=1), kind="stable")]
+        return cls(domain, rows[known], is_audited[known], known)
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -113,13 +114,15 @@ class DataCheck:
     real_rows, real_failures : int
         Real rows asked, and how many were not faithful.
     synthetic_rows, synthetic_failures : int
-        Twins asked, and how many were not faithful.
+        Twins asked, and how many were not faithful. None are asked where real rows fail too seldom for any
+        difference to count.
     rows : tuple of tuples
         Real rows that were not faithful, the closest to the instance first.
     evaluations : int
         Rows asked of the model for all that was compared.
     excess_lower_bound : float
-        Real rows like these fail more often than their twins by at least this share.
+        Real rows like these fail more often than their twins by at least this share; -1 where no twins were
+        asked.
     goes_with : int or None
         The position of the feature that the model's answers to these rows go with most closely.
     explained_by_it : float
@@ -148,8 +151,8 @@ class DataCheck:
 
     @property
     def synthetic_rate(self) -> float:
-        """Share of the twins that fail."""
-        return self.synthetic_failures / self.synthetic_rows
+        """Share of the twins that fail; 0 where none were asked."""
+        return self.synthetic_failures / max(self.synthetic_rows, 1)
 
     @property
     def fidelity(self) -> float:
@@ -175,6 +178,7 @@ def check_data(
     error: float,
     rng: np.random.Generator,
     batch_rows: int = BATCH_ROWS,
+    answers: FloatArray | None = None,
 ) -> DataCheck | None:
     """Ask about real rows and their twins; None if there are no real rows to ask about.
 
@@ -192,26 +196,29 @@ def check_data(
     rng : Generator
     batch_rows : int
         The most rows that the model is asked at once.
+    answers : array, optional
+        The model's to all rows that were given, as far as they are known: NaN where not.
     """
-    domain, rows = known.domain, known.coordinates
+    domain = known.domain
     bounds = (domain.lower, domain.upper)
     if region:
-        rows, bounds = rows[known.inside(region)], region.search_bounds
-        if len(rows) > MOST_ROWS:
-            rows = rows[np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))]
+        chosen, bounds = np.flatnonzero(known.inside(region)), region.search_bounds
+        if chosen.size > MOST_ROWS:
+            chosen = np.sort(rng.choice(chosen, MOST_ROWS, replace=False))
     else:
-        rows = rows[:NEAREST_ROWS]
-    if len(rows) == 0:
+        chosen = np.arange(len(known))[:NEAREST_ROWS]
+    if chosen.size == 0:
         return None
+    rows = known.coordinates[chosen]
     oracle = Oracle(judging(problem), domain, batch_rows=batch_rows)
-    judged = oracle.judge(rows)
+    judged = _judged(problem, oracle, rows, None if answers is None else answers[known.places[chosen]])
     fails = ~judged.faithful
     some = np.sort(rng.permutation(len(rows))[:TWINNED_ROWS])
-    twins = make_twins(rows[some], known.coordinates.std(axis=0), domain, bounds, rng)
-    twins_fail = ~oracle.evaluate(twins)
-    excess = fails[some] - twins_fail.reshape(TWINS, -1).mean(axis=0)
-    low, _ = mean_interval((excess[:, np.newaxis] + 1.0) / 2.0, 2.0 * error)
-    lower = float(2.0 * low[0] - 1.0)
+    twins_fail, lower = np.empty(0, dtype=np.bool_), -1.0
+    if _excess_lower(fails[some].astype(np.float64), error) > MARGIN:  # even if no twin fails
+        twins = make_twins(rows[some], known.coordinates.std(axis=0), domain, bounds, rng)
+        twins_fail = ~oracle.evaluate(twins)
+        lower = _excess_lower(fails[some] - twins_fail.reshape(TWINS, -1).mean(axis=0), error)
     first = np.flatnonzero(fails)[:SHOWN_ROWS]
     shown = domain.decode(rows[first])
     return DataCheck(
@@ -233,6 +240,23 @@ def said_about(judged: Judged, rows: IntArray) -> tuple[Said, ...]:
     """What the model and the explanation answered to some of the rows that were judged."""
     model, surrogate = judged.answers
     return tuple((tuple(model[row].ravel().tolist()), tuple(surrogate[row].ravel().tolist())) for row in rows)
+
+
+def _judged(problem: Problem, oracle: Oracle, rows: FloatArray, answers: FloatArray | None) -> Judged:
+    """Whether rows are faithful; the model is asked only about those whose answers are not known."""
+    if answers is None:
+        return oracle.judge(rows)
+    known = np.isfinite(answers.reshape(len(rows), -1)).all(axis=1)
+    if not known.all():
+        answers[~known] = oracle.judge(rows[~known]).answers[0]
+    surrogate = problem.surrogate_answers(oracle.space.decode(rows))
+    return Judged(problem.agreement(answers, surrogate), (answers, surrogate))
+
+
+def _excess_lower(excess: FloatArray, error: float) -> float:
+    """A lower bound of the mean of numbers from -1 to 1."""
+    low, _ = mean_interval((excess[:, np.newaxis] + 1.0) / 2.0, 2.0 * error)
+    return float(2.0 * low[0] - 1.0)
 
 
 def _companion(rows: FloatArray, answers: FloatArray) -> dict[str, Any]:

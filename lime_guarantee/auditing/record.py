@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lime_guarantee.auditing.evidence import Finding
+from lime_guarantee.auditing.need import Need
 from lime_guarantee.auditing.real_rows import DataCheck
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.region.codec import from_plain, to_plain
@@ -51,6 +52,11 @@ class AuditRecord:
         superpixels.
     row_id : str or None
         What the row is called, where rows came with names: the index of their DataFrame.
+    needs : tuple of Need
+        What is needed to tell the model's answers to real rows as they are, of some features; the most
+        under-claimed first.
+    shared_evaluations : int
+        Real rows that were asked once for all explanations of the model: they are not in `evaluations`.
     """
 
     index: int
@@ -64,11 +70,18 @@ class AuditRecord:
     coverage_interval: tuple[float, float] | None = None
     reliance: Reliance | None = None
     row_id: str | None = None
+    needs: tuple[Need, ...] = ()
+    shared_evaluations: int = 0
 
     @property
     def honesty(self) -> float | None:
-        """From 0 to 1: see `Reliance.honesty`; None where it was not measured."""
-        return None if self.reliance is None else self.reliance.honesty
+        """From 0 to 1: the less, the more a feature is under-claimed; None if not measured.
+
+        The least of `Reliance.honesty` and of every `Need.honesty`.
+        """
+        if self.reliance is None:
+            return None
+        return min([self.reliance.honesty, *(need.honesty for need in self.needs)])
 
     @property
     def fidelity(self) -> float | None:

@@ -1,9 +1,10 @@
 """The verdict on an explanation: the worst thing to say of it, in a sentence that is true as it stands.
 
 Two verdicts accuse, and each has an error rate: "off-manifold" (real rows fail more often than their twins)
-and "dishonest" (a feature is relied on, and not claimed). Half of `Rules.error` goes to each. "trusted" needs
-a certificate, which has a confidence of its own, and is given only where it is shown that no feature is
-relied on by much more than is claimed; half of `Rules.error` is the probability that this is shown wrongly.
+and "dishonest" (a feature is relied on or needed, and not claimed). Half of `Rules.error` goes to each;
+reliance and need have a quarter each. "trusted" needs a certificate, which has a confidence of its own, and
+is given only where it is shown that no feature is relied on by much more than is claimed; a quarter of
+`Rules.error` is the probability that this is shown wrongly.
 The other verdicts rest on counts, and the sentence has them.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lime_guarantee.auditing.need import Need
 from lime_guarantee.auditing.real_rows import MARGIN, DataCheck
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.auditing.reliance import Reliance
@@ -71,7 +73,8 @@ def definitions(rules: Rules) -> dict[str, str]:
         "feature.",
         "unfaithful": "The explanation misses the model at its own input.",
         "dishonest": "On real rows nearby, a feature's share of what the model relies on exceeds what the "
-        f"explanation claims by more than {beyond}, beyond doubt.",
+        f"explanation claims by more than {beyond}, beyond doubt; or the model's answers to real rows cannot "
+        "be told without a feature that is hardly claimed.",
         "off-manifold": f"The explanation fails on real rows by {share_text(MARGIN)} more often, beyond "
         "doubt, than on the same rows with every feature moved a little: the model may tell real rows from "
         "made-up ones.",
@@ -83,13 +86,14 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
     """The verdict on a record that has all but its verdict, and the reason in one sentence."""
     region, check, reliance = record.region, record.data_check, record.reliance
     assert region is not None
-    denied = () if reliance is None else reliance.under_claimed(1.0 - rules.min_honesty)
+    hidden = _hidden(record, rules)
     if check is not None and check.off_manifold:
-        if reliance is not None and denied:
-            return "off-manifold", f"{_off_manifold(check)} {_relies(region, reliance, denied[0])}"
-        return "off-manifold", f"{_off_manifold(check)} {_companion(region, check, reliance)}".strip()
-    if reliance is not None and denied:
-        return "dishonest", _relies(region, reliance, denied[0])
+        return (
+            "off-manifold",
+            f"{_off_manifold(check)} {hidden or _companion(region, check, reliance)}".strip(),
+        )
+    if hidden:
+        return "dishonest", hidden
     if region.status == "unfaithful":
         gap = "" if region.explained is None else f", by {region.explained.gap:.3g}"
         return "unfaithful", f"The explanation misses the model at its own instance{gap}."
@@ -106,6 +110,17 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
     if region.worth is not None and region.worth.flat_in_score:
         return "flat", f"{holds}, but a constant would do: its weights are not tested there{_tail(record)}."
     return "trusted", f"{holds}{_tail(record)}."
+
+
+def _hidden(record: AuditRecord, rules: Rules) -> str:
+    """What the model relies on, or what its answers need, and the explanation does not claim; or nothing."""
+    region, reliance = record.region, record.reliance
+    assert region is not None
+    denied = () if reliance is None else reliance.under_claimed(1.0 - rules.min_honesty)
+    needed = [need for need in record.needs if need.honesty < rules.min_honesty]
+    if reliance is not None and denied:
+        return _relies(region, reliance, denied[0])
+    return _needed(region, needed[0]) if needed else ""
 
 
 def _tail(record: AuditRecord) -> str:
@@ -177,6 +192,15 @@ def _relies(region: GuaranteeRegion, reliance: Reliance, feature: int) -> str:
     return (
         f"On {_rows(reliance)}, {region.names[feature]!r} makes up at least {least} % of what the model "
         f"relies on, and {_weight(reliance, feature)}."
+    )
+
+
+def _needed(region: GuaranteeRegion, need: Need) -> str:
+    name, where = region.names[need.feature], "others nearby" if need.nearby else "others"
+    return (
+        f"A forest that learns the model's answers from real rows, and is not told {name!r}, loses at least "
+        f"{lower_text(100 * need.lower, 2)} % of their variance on {where}; the explanation claims "
+        f"{100 * need.claimed:.2g} %, by its squared weights."
     )
 
 

@@ -20,6 +20,7 @@ from lime_guarantee.adapters.base import Adapter
 from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.api import problem_of
+from lime_guarantee.auditing.answered import KeptAnswers
 from lime_guarantee.auditing.judge import judge
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reexplain import explain_row
@@ -62,6 +63,8 @@ class Work:
         What several explanations hold: it is sent with this, and not with each of them.
     audited : Table or None
         The rows to explain: they are real, too.
+    kept : KeptAnswers
+        What the model said of real rows, in this process.
     """
 
     explainer: Any
@@ -73,6 +76,7 @@ class Work:
     settings: Settings
     known_objects: list[Any] = field(default_factory=list)
     audited: Table | None = None
+    kept: KeptAnswers = field(default_factory=KeptAnswers)
 
     def do(self, index: int, row: Any, seed: np.random.SeedSequence) -> AuditRecord:
         """Audit one explanation; a failure is its result, and ends nothing else."""
@@ -83,9 +87,8 @@ class Work:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", GuaranteeWarning)  # the region's notes have them
                 problem = self._problem(row, int(explain_seed.generate_state(1)[0]))
-                return judge(
-                    problem, index, self.rules, self.data, settings, evidence_rng, data_rng, self.audited
-                )
+                given = (problem, index, self.rules, self.data, settings, evidence_rng, data_rng)
+                return judge(*given, self.audited, self.kept)
         except Exception as error:  # noqa: BLE001 - whatever a model or an explainer does, the others go on
             said = str(error) if isinstance(error, GuaranteeError) else f"{type(error).__name__}: {error}"
             return AuditRecord(index, "error", said)

@@ -19,6 +19,7 @@ from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_ord
 
 if TYPE_CHECKING:
     from lime_guarantee.auditing.evidence import Finding
+    from lime_guarantee.auditing.need import Need
     from lime_guarantee.auditing.real_rows import DataCheck, Said
     from lime_guarantee.auditing.record import AuditRecord
     from lime_guarantee.auditing.reliance import Reliance
@@ -77,7 +78,8 @@ def _finding(finding: Finding, region: GuaranteeRegion) -> dict[str, Any]:
         failed += f": at least {lower_text(100 * finding.failing_lower_bound, 3)} % of what was drawn there"
     position = region.names.index(finding.feature)
     axis = region.domain.axes[position]
-    lines = [f"Beyond the region along it, {failed}."]
+    others = ", with all else as in the instance" if finding.alone else ""
+    lines = [f"Beyond the region along it{others}, {failed}."]
     if finding.outside:
         drawn = " and ".join(f"[{axis.text(low)}, {axis.text(high)}]" for low, high in finding.outside)
         lines.append(f"They were drawn in {drawn}.")
@@ -108,7 +110,19 @@ def _on_real_rows(record: AuditRecord, region: GuaranteeRegion) -> dict[str, Any
     if reliance is not None:
         found["lines"].append(_reliance(reliance, region))
         found["swaps"] = _swaps(reliance, region)
+    if record.needs and record.needs[0].lower > 0:
+        found["lines"].append(_need(record.needs[0], region))
     return found
+
+
+def _need(need: Need, region: GuaranteeRegion) -> str:
+    """What is needed most beyond what is claimed, in words."""
+    where = "nearest to the instance" if need.nearby else "in all"
+    return (
+        f"Of {need.rows:,} real rows {where}, a forest that is not told {region.names[need.feature]!r} loses "
+        f"{share_text(need.share)} of the variance of the model's answers (at least "
+        f"{lower_text(100 * need.lower, 2)} %), and the explanation claims {share_text(need.claimed)}."
+    )
 
 
 def _reliance(reliance: Reliance, region: GuaranteeRegion) -> str:
@@ -137,11 +151,16 @@ def _swaps(reliance: Reliance, region: GuaranteeRegion) -> list[list[Any]]:
 def _check(check: DataCheck) -> str:
     """Real rows against their twins, in words."""
     where = "in the region" if check.inside else "nearest to the instance"
-    return (
+    line = (
         f"The explanation fails on {check.real_failures:,} of {check.real_rows:,} real rows {where} "
-        f"({share_text(check.real_rate)}) and on {check.synthetic_failures:,} of {check.synthetic_rows:,} "
-        f"of the same rows with every feature moved a little ({share_text(check.synthetic_rate)})."
+        f"({share_text(check.real_rate)})"
     )
+    if check.synthetic_rows:
+        line += (
+            f" and on {check.synthetic_failures:,} of {check.synthetic_rows:,} of the same rows with every "
+            f"feature moved a little ({share_text(check.synthetic_rate)})"
+        )
+    return f"{line}."
 
 
 def _examples(
