@@ -117,15 +117,16 @@ def ask_rows(
 ) -> Answered:
     """Ask about some rows of data, and some audited ones.
 
-    The model may fail on an audited row: that is the result of that row, and here they are all left out.
+    The model may fail on a row. Then the rows that were asked with it count as not asked: whoever needs one
+    asks again, and is told.
     """
     parts = [np.empty((0, len(problem.domain))) if rows is None else rows for rows in (data, audited)]
     coordinates = [problem.domain.encode(rows) if len(rows) else rows.astype(np.float64) for rows in parts]
     found: list[FloatArray | None] = [None, None]
     chosen = [_some(problem, rows) for rows in coordinates]
-    found[0] = _asked(problem, parts[0][chosen[0]], batch_rows)
-    with suppress(Exception):
-        found[1] = _asked(problem, parts[1][chosen[1]], batch_rows)
+    for part in range(2):
+        with suppress(Exception):
+            found[part] = _asked(problem, parts[part][chosen[part]], batch_rows)
     width = next((some.shape[1:] for some in found if some is not None), ())
     answers = np.full((sum(map(len, parts)), *width), np.nan)
     for start, places, some in zip((0, len(parts[0])), chosen, found, strict=True):

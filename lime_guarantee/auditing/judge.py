@@ -120,7 +120,7 @@ def _on_real_rows(
         inside = int(known.inside(region).sum()) if region else 0
         sources = (data if data_table is None else data_table, audited_table)
         answered = kept.of(problem, sources, data, audited, batch_rows)
-        answers = answered.answers
+        answers = answered.answers if answered.asked.size else None
         record = replace(
             record,
             data_check=check_data(problem, region, known, rules.error / 2, rng, batch_rows, answers),

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lime_guarantee.auditing.certificate import audit_certificate, record_certificate
 from lime_guarantee.auditing.compare import AuditComparison, compare
 from lime_guarantee.auditing.facts import facts_of
 from lime_guarantee.auditing.frames import COLUMNS, FEATURE_COLUMNS, feature_rows_of, row_of
@@ -381,6 +380,7 @@ class AuditReport:
         str
             The page.
         """
+        from lime_guarantee.auditing.certificate import audit_certificate, record_certificate
         from lime_guarantee.views.html.page import written
 
         if index is None:

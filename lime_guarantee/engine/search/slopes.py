@@ -67,6 +67,9 @@ SOLVER_STEPS = 12
 SMALLEST = 1e-3
 """The least extent of a side, as a share of half the width: so it can come back."""
 
+NEAR_EDGE = 0.97
+"""A side that comes so near to the edge goes there: sides that do not matter stop short of it by noise."""
+
 BARRIER, MOST_JUMPS = 1.0, 2
 """A profile that falls by so much on both sides of a knot has a band that fails there: small steps do not
 cross it. So many sides are tried inside of theirs."""
@@ -206,7 +209,7 @@ class Slopes:
         )
         scaled[free] = np.exp(found.x)
         new = np.where(coarse, extent, np.where(edge > 0, scaled * unit, 0.0))
-        return float(found.fun), np.where(new > 0.999 * edge, edge, new)
+        return float(found.fun), np.where(new > NEAR_EDGE * edge, edge, new)
 
     def _jumped(self, extent: FloatArray) -> list[FloatArray]:
         """Extents with one side inside of a band that fails, those that fail least first."""
