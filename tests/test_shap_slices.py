@@ -153,6 +153,7 @@ def figures():
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")  # shap draws on the figure that is there
     yield plt
     plt.close("all")
 
