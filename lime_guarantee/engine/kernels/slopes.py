@@ -72,7 +72,7 @@ def on_profiles(places: FloatArray, knots: FloatArray) -> tuple[IntArray, FloatA
     on a profile after the last side, which has no height.
     """
     count, dims = places.shape
-    before = np.empty((count, dims), dtype=np.int32)
+    before = np.empty((count, dims), dtype=np.int64)
     share = np.zeros((count, dims))
     for n in range(count):
         for d in range(dims):
