@@ -12,6 +12,7 @@ from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.budget import ErrorBudget
 from lime_guarantee.engine.certify.certifier import Certifier
 from lime_guarantee.engine.oracle import Oracle
+from lime_guarantee.errors import EvaluationLimitError
 from lime_guarantee.space.box import Box
 
 PURITY = 0.9
@@ -181,3 +182,18 @@ def test_with_few_evaluations_left_no_more_are_made():
         )
         assert region.evaluations <= limit
         assert region or "limit on evaluations" in region.reason
+
+
+def test_a_box_that_the_limit_cannot_pay_for_gives_way_to_a_smaller_one():
+    """The larger box fails on 5 % where 10 % are allowed: that takes more draws than there are."""
+    accepted = 0
+    for seed in range(40):
+        shapes = (interval(0.0, 1.0), interval(0.0, 0.5))
+        oracle = Oracle(lambda X: X[:, 0] < 0.95, CUBE, max_evaluations=130)
+        evidence = decisions.Evidence(oracle, np.random.default_rng(seed), shapes)
+        try:
+            verdict = decisions.anytime_test(evidence, PURITY, 0.05)
+        except EvaluationLimitError:
+            continue
+        accepted += verdict is not None
+    assert accepted == 40  # 30, if the limit is not looked at
