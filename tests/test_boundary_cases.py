@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from benchmarks.problems import problems
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, find_region
 
@@ -75,6 +76,17 @@ def test_an_l_shaped_set_gives_one_of_its_arms():
 
     region = find(faithful, [0.5, 0.5], Domain.from_bounds([-1, -1], [4, 4]))
     assert 2.7 < 10**region.log10_volume < 3.1
+
+
+@pytest.mark.parametrize(("point", "log10_volume"), [(4, -1.0), (15, -0.5)])
+def test_few_features_whose_failures_never_end_are_searched_as_many_are(point, log10_volume):
+    """With few features a failure is its own cause; where that settles nothing, causes are looked for.
+
+    Volumes without that: -2.2 and -3.9.
+    """
+    _, found = next(itertools.islice(problems("iris", "forest", "logistic", 20, None), point, None))
+    region = find(found.faithful, found.instance, found.domain, measure="uniform", random_state=point)
+    assert region.log10_volume > log10_volume
 
 
 def test_a_set_in_pieces_gives_the_piece_around_the_instance():

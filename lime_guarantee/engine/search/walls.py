@@ -81,8 +81,7 @@ class Walls:
         self.context: Box = sides.home
         self.faithful: list[Box] = []  # boxes in which nothing failed, the largest first
         self.drawn: list[Batch] = []  # in boxes that were tried
-        self.cause_sides = np.empty((0, MOST_FEATURES), dtype=np.int64)
-        self.cause_limits = np.empty((0, MOST_FEATURES))
+        self._forget_causes()
 
     def find(self) -> None:
         """Look for walls, until the largest box between them holds or there seem to be none."""
@@ -90,9 +89,9 @@ class Walls:
         self._choose_context()
         if self.sides.dims <= MOST_FEATURES:
             self.holds = self._settle()
-            if not self.holds:
-                self.best = self.reach.copy()
-            return
+            if self.holds:
+                return
+            self._forget_causes()
         self.best = self.reach.copy()
         count, causes = TRY_DRAWS, FIRST_CAUSES
         for _ in range(ROUNDS):
@@ -161,6 +160,10 @@ class Walls:
             return False
         self._add_causes(sides, limits)
         return True
+
+    def _forget_causes(self) -> None:
+        self.cause_sides = np.empty((0, MOST_FEATURES), dtype=np.int64)
+        self.cause_limits = np.empty((0, MOST_FEATURES))
 
     def _add_causes(self, sides: IntArray, limits: FloatArray) -> None:
         self.cause_sides = np.concatenate([self.cause_sides, sides])
