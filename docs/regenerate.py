@@ -45,6 +45,7 @@ CONSTANTS_OF = (
     "search/boundary.py",
     "search/walls.py",
     "search/slopes.py",
+    "search/moves.py",
     "search/sides.py",
     "search/free_cells.py",
     "search/coverage.py",

@@ -7,6 +7,7 @@ from cubes import task_of
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, InvalidInputError, find_region
 from lime_guarantee.engine.kernels.avoid import NO_SIDE
+from lime_guarantee.engine.search.moves import LEAST_DRAWS, Moves
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import KNOTS, Slopes, _expected
 from lime_guarantee.engine.search.walls import Walls
@@ -82,6 +83,46 @@ def test_a_smooth_boundary_has_no_sharp_causes():
     walls = walls_of(lambda X: (X**2).sum(axis=1) < 2.0, 20)
     assert not walls.holds
     assert len(walls.cause_sides) == 0
+
+
+def drawn_moves(faithful, dims, draws):
+    """Draws of the whole domain, and a model that knows only how often it fails."""
+    task = task_of(faithful, cube_domain(dims), np.zeros(dims))
+    sides = Sides(task, 0)
+    slopes, moves = Slopes(sides, sides.edge.copy()), Moves(sides)
+    points, good = sides.draw(task.domain, draws)
+    moves.note(points, good)
+    slopes.fit(sides.edge, int(np.sum(~good)), len(good))
+    return sides, slopes, moves
+
+
+def test_draws_say_which_side_to_move_where_features_fail_together():
+    """A corner of three features fails: to a sum of features, all six sides are to blame."""
+    dims = 6
+    sides, slopes, moves = drawn_moves(lambda X: ~(X[:, :3] > 0.0).all(axis=1), dims, 2_000)
+    extent = moves.improved(slopes, sides.edge, 0.02)
+    assert np.sum(2 * extent[dims : dims + 3] < 0.3) == 1
+    assert np.sum(2 * extent == 1.0) == 2 * dims - 1
+    drawn_in = extent.copy()
+    drawn_in[[4, dims + 5]] = 0.1  # these do not matter, and come back
+    assert moves.improved(slopes, drawn_in, 0.02).tolist() == extent.tolist()
+
+
+def test_without_enough_draws_in_a_box_nothing_is_moved():
+    sides, slopes, moves = drawn_moves(lambda X: X[:, 0] < 0.0, 4, LEAST_DRAWS - 1)
+    assert moves.improved(slopes, sides.edge, 0.01).tolist() == sides.edge.tolist()
+
+
+@pytest.mark.compiled
+def test_where_little_fails_but_features_fail_together_one_side_is_enough():
+    """An oblique corner of six features, 7 % of the domain: the best box is without its thinnest part."""
+
+    def faithful(X):
+        first, second = X[:, 0] + 0.3 * X[:, 1] > 0.5, X[:, 2] - 0.3 * X[:, 3] > 0.2
+        return ~(first & second & (X[:, 4] + 0.2 * X[:, 5] > -0.3))
+
+    regions = [find(faithful, np.zeros(12), cube_domain(12), random_state=seed) for seed in range(6)]
+    assert np.mean([region.log10_share for region in regions]) > -0.22  # without draws' own word: -0.27
 
 
 @pytest.mark.compiled

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
+from lime_guarantee.engine.kernels.moves import count_moves, odds_after_moves
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -173,3 +174,29 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
         other[axis] = ~other[axis]
         assert worth(other) <= worth(found) + 1e-3
     assert found.any()
+
+
+def test_draws_are_counted_in_what_a_move_leaves_or_adds():
+    rng = np.random.default_rng(0)
+    far, failed = rng.normal(0.3, 0.5, (500, 4)), rng.random(500) < 0.3
+    extent, tried = np.array([0.9, 0.4, 0.0, 0.7]), rng.uniform(0.0, 1.2, (4, 3))
+    tried[0, 0] = extent[0]  # no move at all
+    counts, whole = count_moves(far, failed, extent, tried)
+    inside = (far <= extent).all(axis=1)
+    assert whole.tolist() == [inside.sum(), (inside & failed).sum()]
+    for side, k in np.ndindex(tried.shape):
+        moved = extent.copy()
+        moved[side] = tried[side, k]
+        after = (far <= moved).all(axis=1)
+        which = after & ~inside if moved[side] > extent[side] else after & (moved[side] < extent[side])
+        assert counts[:, side, k].tolist() == [which.sum(), (which & failed).sum()]
+
+
+def test_the_log_odds_after_a_move_are_those_of_the_moved_box():
+    model, rng = a_model(2, dims=3), np.random.default_rng(4)
+    extent, tried = rng.uniform(0.3, 1.5, 6), rng.uniform(0.0, 1.6, (6, 2))
+    found = odds_after_moves(-3.0, extent, tried, *model)
+    for side, k in np.ndindex(tried.shape):
+        moved = extent.copy()
+        moved[side] = tried[side, k]
+        assert found[side, k] == pytest.approx(log_odds(-3.0, moments(moved, *model).sum(axis=0)))

@@ -5,7 +5,7 @@
 2. Slopes: elsewhere, start from a box that fails often, because failures are what tells, and fit a small
    model to the draws (`Slopes`). Take the largest box under the model, draw in it, fit again: first until it
    has stopped growing, then with fewer and fewer failures aimed at. Sides that alone hold the failures are
-   cut back at once.
+   cut back at once; where the box is large, sides are moved as the draws themselves say, too (`Moves`).
 3. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
@@ -29,6 +29,7 @@ from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
 from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_binary
+from lime_guarantee.engine.search.moves import Moves
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import Slopes
 from lime_guarantee.engine.search.walls import Walls
@@ -55,6 +56,10 @@ growth of the log volume in three rounds, times the number of features, for whic
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
 features; more where few fail."""
+
+LARGE = -3.0
+"""The log volume of a box, as a share of the domain, above which sides are also moved as the draws themselves
+say (see `Moves`), and rounds begin at the share that fails."""
 
 FIRST_DRAWS, CELL_DRAWS = 20, 12
 """Draws before these rounds, for each feature; and draws for each axis, where some have few cells, that tell
@@ -180,6 +185,8 @@ class _Run:
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.walls = Walls(self.sides)
         self.slopes = Slopes(self.sides, self.walls.best)
+        self.moves = Moves(self.sides)
+        self.large = False  # whether the box is so large that draws tell of all others
         self.extent = self.walls.best
         self._before = self.extent
         self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
@@ -273,9 +280,10 @@ class _Run:
         start = np.minimum(self.walls.single, edge)
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
-        self.slopes = Slopes(sides, edge.copy())
+        self.slopes, self.moves = Slopes(sides, edge.copy()), Moves(sides)
         for batch in self.walls.drawn:
             self.slopes.note(*batch)
+            self.moves.note(*batch)
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
@@ -313,6 +321,7 @@ class _Run:
 
     def _grow(self, share: float) -> None:
         """Let the box grow, failing this often, until it no longer does."""
+        self.large = False
         self._start(self.share(share))
         draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
         self._draw(2 * draws)
@@ -331,6 +340,10 @@ class _Run:
     def _lower(self, first: float) -> None:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self.share(first)
+        self.large = self.sides.box(self.extent).log_share > LARGE
+        if self.large:
+            failures, count = self._counts()
+            start = min(start, max(failures / max(count, 1), self.allowed))
         self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
@@ -352,6 +365,8 @@ class _Run:
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
         self.extent = self.slopes.largest(self.extent, aim, trust)
+        if self.large:
+            self.extent = self.moves.improved(self.slopes, self.extent, aim)
         self._draw(draws)
 
     def _cut_back(self, score: float) -> None:
@@ -420,13 +435,17 @@ class _Run:
         """
         sizes = [self.extent]
         for aim in aims:
-            sizes.append(self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1]))
+            extents = [self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])]
+            if self.large:
+                extents.append(self.moves.improved(self.slopes, sizes[-1], float(aim), sizes[-1]))
+            sizes.append(max(extents, key=lambda extent: self.sides.box(extent).log_share))
         return sizes[1:]
 
     def _learn(self, attempt: Attempt, score: float) -> None:
         """Learn from a rejection, most of all from its draws in the largest box."""
         points, faithful = attempt.points, attempt.faithful
         self.slopes.note(points, faithful)
+        self.moves.note(points, faithful)
         first = attempt.drawn[0]
         self.last = points[:first], faithful[:first]
         self._cut_back(score)
@@ -472,6 +491,7 @@ class _Run:
     def _draw(self, count: int) -> None:
         self.last = self.sides.draw(self.sides.box(self.extent), count)
         self.slopes.note(*self.last)
+        self.moves.note(*self.last)
 
     def _draws(self, count: int) -> int:
         return max(60, int(count * self.root * self.many))

@@ -23,6 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, special
 
+from lime_guarantee.engine.kernels.moves import odds_after_moves
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -151,6 +152,11 @@ class Slopes:
         """How often the box of some extents fails under the model."""
         total = moments(self._scaled(extent), *self._weights()).sum(axis=0)
         return float(special.expit(log_odds(self.bias + self.shift, total)))
+
+    def odds_after(self, extent: FloatArray, tried: FloatArray) -> FloatArray:
+        """The log-odds of failing under the model once a single side has one of the extents tried for it."""
+        unit = np.tile(self.unit, 2)[:, np.newaxis]
+        return odds_after_moves(self.bias + self.shift, self._scaled(extent), tried / unit, *self._weights())
 
     def largest(
         self, extent: FloatArray, aim: float, trust: float, edge: FloatArray | None = None
