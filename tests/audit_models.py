@@ -95,6 +95,17 @@ def log_odds(X):
     return 10 * predict(X) - 5
 
 
+def rounded_beyond_1(X):
+    """Probabilities that are summed with more rounding than they can bear."""
+    sure = predict(X)[:, 1] > 0.5
+    return np.column_stack([~sure * (1.0 + 4e-16) - sure * 4e-16, sure * (1.0 + 4e-16) - ~sure * 4e-16])
+
+
+def interrupted(X):
+    """Ctrl-C, while the model is asked."""
+    raise KeyboardInterrupt
+
+
 def words(X):
     """The names of classes."""
     return np.array(["malignant", "benign"])[predict(X).argmax(axis=1)]

@@ -139,6 +139,21 @@ def test_a_module_that_raises_when_it_is_imported_is_told_in_one_line(folder, tm
     assert told.count("\n") == 1
 
 
+def test_what_nobody_thought_of_is_told_in_one_line_and_is_not_flagged(folder, tmp_path, capsys):
+    """1 means flagged: an error that is not ours must not end with it."""
+    (tmp_path / "out").write_text("a file, where a folder is wanted")
+    assert main(command(folder, tmp_path / "out")) == 2
+    told = capsys.readouterr().err
+    assert in_order("lime-guarantee: *File exists*out", told)
+    assert told.count("\n") == 1
+
+
+def test_probabilities_may_be_rounded_beyond_0_and_1(folder, tmp_path, capsys):
+    given = command(folder, tmp_path, "--json", model="audit_models:rounded_beyond_1", name="explain")
+    assert main(given) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["explained"]["agreement"] == "class"
+
+
 def test_a_table_of_words_where_numbers_were_is_refused(folder, tmp_path, capsys):
     frame(X[400:403]).assign(**{NAMES[1]: "rough"}).to_csv(tmp_path / "words.csv", index=False)
     given = command(folder, tmp_path / "out")
@@ -188,6 +203,11 @@ def test_rows_that_ended_in_an_error_end_with_2_unless_they_are_allowed(folder, 
 
 
 # ---------------------------------------------------------------------------------------- Ctrl-C
+
+
+def test_ctrl_c_before_there_is_a_checkpoint(folder, tmp_path, capsys):
+    assert main(command(folder, tmp_path, model="audit_models:interrupted")) == 130
+    assert capsys.readouterr().err == "lime-guarantee: interrupted.\n"
 
 
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
