@@ -222,6 +222,7 @@ def test_ctrl_c_names_the_checkpoint(folder, tmp_path, jobs):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # jobs in the background ignore it
         env={**os.environ, "PYTHONPATH": os.path.dirname(__file__)},
     )
     checkpoint = tmp_path / "checkpoint.jsonl"
