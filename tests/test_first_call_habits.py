@@ -12,8 +12,8 @@ from lime.submodular_pick import SubmodularPick
 from lime_guarantee.adapters.ranges import TrainingData
 from scipy.sparse import csc_matrix
 from shap_cases import CASES, QUICK, fitted, shap, theirs
-from sklearn.datasets import load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 
 from lime_guarantee import (
@@ -147,6 +147,22 @@ def test_what_changes_would_give_was_asked_of_the_model():
     limited = explanation.guarantee_region(**QUICK, max_evaluations=80)
     assert limited.evaluations <= 80
     assert "agreement='change'" in limited.reason
+
+
+def test_a_regression_is_told_a_tolerance_in_its_own_units():
+    rows, target = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(rows, target)
+    explainer = wrap(LimeTabularExplainer(rows, mode="regression", random_state=0), training_data=rows)
+    for row in rows:
+        explanation = theirs(explainer.explain_instance, row, forest.predict, num_samples=200)
+        if not theirs(problem_of, explanation).faithful(row[np.newaxis])[0]:
+            break
+    region = theirs(explanation.guarantee_region, **QUICK)
+    assert region.status == "unfaithful"
+    assert region.reason.index("agreement='change'") < region.reason.index("tolerance=")
+    tolerance = float(re.search(r"tolerance=([\d.]+) or more", region.reason)[1])
+    assert region.explained.gap < tolerance < 0.3 * (explanation.max_value - explanation.min_value)
+    assert theirs(explanation.guarantee_region, tolerance=tolerance, **QUICK).status != "unfaithful"
 
 
 # -- errors that name the fix ------------------------------------------------------------------------
