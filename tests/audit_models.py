@@ -45,6 +45,14 @@ class FailsOn:
         return predict(X)
 
 
+class NanOn(FailsOn):
+    """Answers with NaN when it is asked about a certain value."""
+
+    def __call__(self, X):
+        hit = np.asarray(X)[:, :1] == self.value
+        return np.where(hit, np.nan, predict(X))
+
+
 class KillsOnce:
     """Kills the process it runs in, the first time that it is asked in a worker."""
 
@@ -112,3 +120,4 @@ def words(X):
 
 
 fails_on_row_401 = FailsOn(data()[0][401, 0])
+nan_on_row_400 = NanOn(data()[0][400, 0])

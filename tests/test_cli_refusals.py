@@ -30,6 +30,7 @@ def folder(tmp_path_factory):
     rows.to_csv(path / "rows.csv", index=False)
     (path / "empty.csv").write_bytes(b"")
     (path / "binary.csv").write_bytes(bytes(range(256)) * 40)
+    (path / "zeros.csv").write_bytes(b"a,b\n1,\0\n2,3\n")
     (path / "latin.csv").write_bytes("größe,x\n1,2\n".encode("latin-1"))
     train[:0].to_csv(path / "header.csv", index=False)
     train.mask(train > 20).to_csv(path / "holes.csv", index=False)
@@ -63,6 +64,7 @@ TARGET = {"data": "target.csv", "rows": "target_rows.csv"}
 BAD = [
     ({"data": "empty.csv"}, "--data: * is empty. Give a table"),
     ({"data": "binary.csv"}, "--data: * cannot be read as CSV (*). Write the table anew"),
+    ({"data": "zeros.csv"}, "--data: * cannot be read as CSV (it holds zero bytes*). Write the table anew"),
     ({"data": "latin.csv"}, "--data: * cannot be read as CSV ('utf-8' codec*). Write the table anew"),
     ({"data": "broken.parquet"}, "--data: * cannot be read as Parquet (*). Write the table anew"),
     ({"rows": "header.csv"}, "--rows: * has no rows under its header. Give a table"),
@@ -200,6 +202,18 @@ def test_rows_that_ended_in_an_error_end_with_2_unless_they_are_allowed(folder, 
     assert main(command(folder, tmp_path, "--fail-on", "error", "--allow-errors", "1", **given)) == 1
     with pytest.raises(SystemExit):
         main(command(folder, tmp_path, "--allow-errors", "5"))
+
+
+@pytest.mark.filterwarnings(r"ignore:\s*Prediction prob:UserWarning")  # LIME's own
+def test_a_row_that_is_answered_with_nan_is_that_rows_error(folder, tmp_path, capsys):
+    """The rows of --data are answered with numbers; a checkpoint, which is JSON, has no NaN."""
+    assert main(command(folder, tmp_path, model="audit_models:nan_on_row_400")) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert in_order("1 of 3 rows ended in an error*Row 0: *NaN", told), told
+    report = AuditReport.from_json((tmp_path / "audit.json").read_text())
+    assert report.about["model"]["answers"][0] == [None, None]
+    assert main(command(folder, tmp_path, "--allow-errors", "0.5", model="audit_models:nan_on_row_400")) < 2
 
 
 # ---------------------------------------------------------------------------------------- Ctrl-C
