@@ -165,4 +165,6 @@ def _answers(predict_fn: Callable[[Any], Any], rows: Any) -> Any:
         answers = np.asarray(predict_fn(some), dtype=np.float64)
     except Exception as error:  # noqa: BLE001 - a model that raises is told of row by row
         return f"raises {type(error).__name__}"
-    return np.where(np.isfinite(answers), answers.astype(object), None).tolist()
+    told = answers.astype(object)
+    told[~np.isfinite(answers)] = None
+    return told.tolist()
