@@ -45,6 +45,14 @@ class FailsOn:
         return predict(X)
 
 
+class NanOn(FailsOn):
+    """Answers with NaN when it is asked about a certain value."""
+
+    def __call__(self, X):
+        hit = np.asarray(X)[:, :1] == self.value
+        return np.where(hit, np.nan, predict(X))
+
+
 class KillsOnce:
     """Kills the process it runs in, the first time that it is asked in a worker."""
 
@@ -95,9 +103,21 @@ def log_odds(X):
     return 10 * predict(X) - 5
 
 
+def rounded_beyond_1(X):
+    """Probabilities that are summed with more rounding than they can bear."""
+    sure = predict(X)[:, 1] > 0.5
+    return np.column_stack([~sure * (1.0 + 4e-16) - sure * 4e-16, sure * (1.0 + 4e-16) - ~sure * 4e-16])
+
+
+def interrupted(X):
+    """Ctrl-C, while the model is asked."""
+    raise KeyboardInterrupt
+
+
 def words(X):
     """The names of classes."""
     return np.array(["malignant", "benign"])[predict(X).argmax(axis=1)]
 
 
 fails_on_row_401 = FailsOn(data()[0][401, 0])
+nan_on_row_400 = NanOn(data()[0][400, 0])

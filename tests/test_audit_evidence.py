@@ -335,6 +335,31 @@ def test_whole_numbers_outside_the_region_are_named_as_such():
     assert "purity 0.999999" in audit_page(AuditReport((record,), {"purity": 0.999999}))
 
 
+def test_evidence_on_a_scaled_column_of_few_values_names_these_values():
+    """Scaled zeros, ones and twos: a coordinate on such an axis is a position, and no value."""
+    rng = np.random.default_rng(0)
+    scaled = (rng.integers(0, 3, 300) - 0.8) / 0.7
+    data = np.column_stack([rng.uniform(-1, 1, 300), scaled])
+    zero, one, two = np.unique(scaled).tolist()
+
+    def second(X):
+        return X[:, 0] + np.where(X[:, 1] == zero, 0.0, 9.0)
+
+    case = Problem(
+        second, first_feature, SameValue(0.5), np.array([0.1, zero]), Domain.from_data(data, names=["x", "n"])
+    )
+    record = audit([case], data=data, **QUICK)[0]
+    (finding,) = record.findings
+    assert finding.incomplete
+    assert finding.outside == ((one, two),)
+    assert (finding.break_below, finding.break_above) == (None, one)
+    assert {row[1] for row in finding.counterexamples} <= {one, two}
+    told = str(detail_of(record))
+    assert "drawn in [0.2857, 1.714]" in told
+    assert "breaks the explanation above at 0.2857" in told
+    assert AuditReport((record,), {}).features_frame()["break_above"].tolist()[1] == one
+
+
 def test_a_lower_bound_is_never_rounded_up():
     finding = Finding("x1", 0.0, 0.2, incomplete=True, draws=9, failures=9, failing_lower_bound=0.99987)
     region = find_region(problem(relies_on_second), random_state=0, **QUICK)

@@ -64,6 +64,9 @@ def explanations(model=MODEL.predict_proba):
         ({"measure": "volume"}, "measure: one of"),
         ({"hide_color": 0}, "hide_color: this kind of explanation has no such option"),
         ({"predict_fn": None}, r"predict_fn: .*pass predict_fn="),
+        ({"predict_fn": MODEL}, r"predict_fn: .*LogisticRegression.*predict_fn=model\.predict_proba"),
+        ({"training_data": "train.csv"}, r"training_data: .*read_csv\('train\.csv'\)"),
+        ({"seed": 1}, r"seed: .*random_state=1"),
         ({"certifier": "best"}, "certifier: one of"),
         ({"batch_rows": 0}, "batch_rows: a positive integer"),
         ({"purity": 2}, "purity: a number between 0 and 1"),
@@ -96,6 +99,20 @@ def test_explanations_are_looked_at_before_any_is_audited():
     with pytest.raises(InvalidInputError, match="n_job: this kind of explanation has no such option"):
         audit(remembered, training_data=X, n_job=2, **QUICK)
     assert model.calls == before
+
+
+def test_bare_shap_values_are_pointed_to_their_function():
+    with pytest.raises(InvalidInputError, match=r"from_shap_values\(values, explainer, data\)"):
+        audit(np.zeros((3, 4)))
+
+
+@pytest.mark.parametrize("state", [np.random.RandomState, np.random.default_rng])
+def test_a_seed_is_drawn_from_a_random_state_and_kept(state):
+    report = run(X=X[:1], random_state=state(3))
+    seed = report.about["random_state"]
+    assert isinstance(seed, int)
+    assert run(X=X[:1], random_state=state(3)) == report
+    assert run(X=X[:1], random_state=seed) == report
 
 
 def test_a_problem_takes_no_options_of_adapters():

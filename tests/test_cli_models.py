@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import sys
 
 import audit_models
 import joblib
@@ -117,6 +118,23 @@ def test_the_model_is_asked_with_frames_as_it_was_fitted_on(adult, tmp_path, mon
         assert sexes <= {"Male", "Female"}
 
 
+@pytest.mark.parametrize(
+    "made", [RandomForestClassifier(5, max_depth=3), lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)]
+)
+def test_models_fitted_on_frames_of_numbers_get_frames(onnx, tmp_path, capsys, made):
+    """Asked with arrays they would warn, which is an error here; LightGBM has no blanks in its names."""
+    folder = onnx[0]
+    frame = pandas.read_csv(folder / "train.csv")
+    assert any(" " in name for name in frame)
+    model = made.fit(frame, audit_models.data()[1][:400])
+    joblib.dump(model, tmp_path / "model.joblib")
+    more = ["--trust-pickle", "--json"]
+    assert main(command(folder, "explain", *more, model=tmp_path / "model.joblib", rows="rows.csv")) in (0, 1)
+    explained = json.loads(capsys.readouterr().out)["explained"]
+    answer = model.predict_proba(pandas.read_csv(folder / "rows.csv")[:1])[0, explained["label"]]
+    assert explained["model_at_instance"] == pytest.approx([answer])
+
+
 def test_words_truth_values_and_empty_cells_come_back_as_they_were():
     table = pandas.DataFrame(
         {
@@ -202,6 +220,12 @@ def test_boosted_trees_are_handed_over_as_onnx(onnx, tmp_path, capsys, library, 
         answer = model.predict(X[400:401])[0]
     assert explained["agreement"] == ("class" if task == "classes" else "value")
     assert explained["model_at_instance"] == pytest.approx([answer], rel=1e-4)
+
+
+def test_a_machine_without_onnxruntime_is_told_which_extra_has_it(onnx, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as if it were not installed
+    assert main(command(onnx[0], "explain", model="tensor.onnx", rows="rows.csv")) == 2
+    assert "pip install 'lime-guarantee[onnx]'" in capsys.readouterr().err
 
 
 def test_an_onnx_model_travels_to_workers(onnx):

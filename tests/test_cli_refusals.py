@@ -30,6 +30,7 @@ def folder(tmp_path_factory):
     rows.to_csv(path / "rows.csv", index=False)
     (path / "empty.csv").write_bytes(b"")
     (path / "binary.csv").write_bytes(bytes(range(256)) * 40)
+    (path / "zeros.csv").write_bytes(b"a,b\n1,\0\n2,3\n")
     (path / "latin.csv").write_bytes("größe,x\n1,2\n".encode("latin-1"))
     train[:0].to_csv(path / "header.csv", index=False)
     train.mask(train > 20).to_csv(path / "holes.csv", index=False)
@@ -63,6 +64,7 @@ TARGET = {"data": "target.csv", "rows": "target_rows.csv"}
 BAD = [
     ({"data": "empty.csv"}, "--data: * is empty. Give a table"),
     ({"data": "binary.csv"}, "--data: * cannot be read as CSV (*). Write the table anew"),
+    ({"data": "zeros.csv"}, "--data: * cannot be read as CSV (it holds zero bytes*). Write the table anew"),
     ({"data": "latin.csv"}, "--data: * cannot be read as CSV ('utf-8' codec*). Write the table anew"),
     ({"data": "broken.parquet"}, "--data: * cannot be read as Parquet (*). Write the table anew"),
     ({"rows": "header.csv"}, "--rows: * has no rows under its header. Give a table"),
@@ -139,6 +141,21 @@ def test_a_module_that_raises_when_it_is_imported_is_told_in_one_line(folder, tm
     assert told.count("\n") == 1
 
 
+def test_what_nobody_thought_of_is_told_in_one_line_and_is_not_flagged(folder, tmp_path, capsys):
+    """1 means flagged: an error that is not ours must not end with it."""
+    (tmp_path / "out").write_text("a file, where a folder is wanted")
+    assert main(command(folder, tmp_path / "out")) == 2
+    told = capsys.readouterr().err
+    assert in_order("lime-guarantee: *File exists*out", told)
+    assert told.count("\n") == 1
+
+
+def test_probabilities_may_be_rounded_beyond_0_and_1(folder, tmp_path, capsys):
+    given = command(folder, tmp_path, "--json", model="audit_models:rounded_beyond_1", name="explain")
+    assert main(given) in (0, 1)
+    assert json.loads(capsys.readouterr().out)["explained"]["agreement"] == "class"
+
+
 def test_a_table_of_words_where_numbers_were_is_refused(folder, tmp_path, capsys):
     frame(X[400:403]).assign(**{NAMES[1]: "rough"}).to_csv(tmp_path / "words.csv", index=False)
     given = command(folder, tmp_path / "out")
@@ -187,7 +204,24 @@ def test_rows_that_ended_in_an_error_end_with_2_unless_they_are_allowed(folder, 
         main(command(folder, tmp_path, "--allow-errors", "5"))
 
 
+@pytest.mark.filterwarnings(r"ignore:\s*Prediction prob:UserWarning")  # LIME's own
+def test_a_row_that_is_answered_with_nan_is_that_rows_error(folder, tmp_path, capsys):
+    """The rows of --data are answered with numbers; a checkpoint, which is JSON, has no NaN."""
+    assert main(command(folder, tmp_path, model="audit_models:nan_on_row_400")) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert in_order("1 of 3 rows ended in an error*Row 0: *NaN", told), told
+    report = AuditReport.from_json((tmp_path / "audit.json").read_text())
+    assert report.about["model"]["answers"][0] == [None, None]
+    assert main(command(folder, tmp_path, "--allow-errors", "0.5", model="audit_models:nan_on_row_400")) < 2
+
+
 # ---------------------------------------------------------------------------------------- Ctrl-C
+
+
+def test_ctrl_c_before_there_is_a_checkpoint(folder, tmp_path, capsys):
+    assert main(command(folder, tmp_path, model="audit_models:interrupted")) == 130
+    assert capsys.readouterr().err == "lime-guarantee: interrupted.\n"
 
 
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
@@ -202,6 +236,7 @@ def test_ctrl_c_names_the_checkpoint(folder, tmp_path, jobs):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # jobs in the background ignore it
         env={**os.environ, "PYTHONPATH": os.path.dirname(__file__)},
     )
     checkpoint = tmp_path / "checkpoint.jsonl"

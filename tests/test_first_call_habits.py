@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from lightgbm import LGBMClassifier
 from lime.lime_tabular import LimeTabularExplainer, RecurrentTabularExplainer
 from lime.submodular_pick import SubmodularPick
 from lime_guarantee.adapters.ranges import TrainingData
 from scipy.sparse import csc_matrix
 from shap_cases import CASES, QUICK, fitted, shap, theirs
-from sklearn.datasets import load_iris
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.preprocessing import StandardScaler
 
 from lime_guarantee import (
@@ -22,6 +23,7 @@ from lime_guarantee import (
     find_region,
     guarantee_region,
     install,
+    tune,
     wrap,
 )
 from lime_guarantee.api import problem_of
@@ -48,6 +50,20 @@ def test_probabilities_that_add_up_to_a_little_more_than_1_choose_a_class(iris_f
     explained = problem_of(theirs(explainer, IRIS[:2])[0, :, 0]).explained
     assert (explained.agreement, explained.tolerance) == ("class", 0.1)
     assert theirs(explainer, IRIS[:2])[0, :, 0].guarantee_region(agreement="class", **QUICK)
+
+
+def test_the_values_of_a_probability_may_add_up_to_a_little_more_than_1():
+    """The answers of LightGBM stay below 1; it is shap's sum that does not."""
+    model = theirs(LGBMClassifier(n_estimators=60, learning_rate=1.0, verbose=-1).fit, IRIS, SPECIES == 2)
+    explainer = wrap(
+        theirs(shap.TreeExplainer, model, IRIS[::4], model_output="probability"), training_data=IRIS
+    )
+    batch = theirs(explainer, IRIS[100:])
+    summed = batch.base_values + batch.values.sum(axis=1)
+    assert 1.0 < summed.max() < 1.0 + 1e-6
+    row = batch[int(np.argmax(summed))]
+    assert theirs(row.guarantee_region, agreement="class", **QUICK).status == "certified"
+    assert problem_of(row).explained.agreement == "class"
 
 
 def test_a_probability_a_little_below_0_is_one_of_several_still():
@@ -133,6 +149,22 @@ def test_what_changes_would_give_was_asked_of_the_model():
     assert "agreement='change'" in limited.reason
 
 
+def test_a_regression_is_told_a_tolerance_in_its_own_units():
+    rows, target = load_diabetes(return_X_y=True)
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(rows, target)
+    explainer = wrap(LimeTabularExplainer(rows, mode="regression", random_state=0), training_data=rows)
+    for row in rows:
+        explanation = theirs(explainer.explain_instance, row, forest.predict, num_samples=200)
+        if not theirs(problem_of, explanation).faithful(row[np.newaxis])[0]:
+            break
+    region = theirs(explanation.guarantee_region, **QUICK)
+    assert region.status == "unfaithful"
+    assert region.reason.index("agreement='change'") < region.reason.index("tolerance=")
+    tolerance = float(re.search(r"tolerance=([\d.]+) or more", region.reason)[1])
+    assert region.explained.gap < tolerance < 0.3 * (explanation.max_value - explanation.min_value)
+    assert theirs(explanation.guarantee_region, tolerance=tolerance, **QUICK).status != "unfaithful"
+
+
 # -- errors that name the fix ------------------------------------------------------------------------
 
 
@@ -185,6 +217,9 @@ def test_a_model_in_place_of_its_function(name, method):
         guarantee_region(row, predict_fn=fitted(name))
     with pytest.raises(InvalidInputError, match=rf"predict_fn: .*RandomForest.*\.{method}"):
         wrap(shap.TreeExplainer(fitted("forest")), predict_fn=fitted(name))
+    lime, data = LimeTabularExplainer(IRIS), {"training_data": IRIS, "validation_data": IRIS}
+    with pytest.raises(InvalidInputError, match=rf"predict_fn: .*RandomForest.*\.{method}"):
+        tune(lime, IRIS[:1], fitted(name), **data)
 
 
 # -- long lists of categories ------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from shap_cases import CATEGORIES, CLASSES, PRICE, QUICK, STEPS, X, fitted, shap, theirs
+from sklearn.base import clone
 
 from lime_guarantee import InvalidInputError, audit, from_shap_values, guarantee_region, install, wrap
 from lime_guarantee.api import problem_of
@@ -153,16 +154,28 @@ def test_blanks_and_brackets_in_column_names(kind):
         assert region.names == tuple(frame.columns)
 
 
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_blanks_in_the_names_of_category_columns(library):
+    """LightGBM remembers names without their blanks; the columns' types are found all the same."""
+    frame = CATEGORIES.rename(columns={"size": "size in cm", "colour": "main colour"})
+    model = theirs(clone(fitted(f"{library} colours")).fit, frame, PRICE)
+    row = explained(model, frame[:80])[3]
+    for options in ({}, {"predict_fn": model.predict}, {"predict_fn": model.predict, "training_data": frame}):
+        region = region_of(row, **options)
+        assert region.names == tuple(frame.columns)
+        assert region.explained.model_at_instance == pytest.approx((model.predict(frame[3:4])[0],), rel=1e-4)
+
+
 def test_a_frame_goes_to_the_model_as_it_came():
     """Names, order, types and categories; the names need not be text."""
     frame = pd.DataFrame(
-        {0: X[:, 0], 1: np.arange(300) % 3, 2: X[:, 2] > 0, 3: pd.Categorical(["a", "b"] * 150)}
+        {3: X[:, 0], 1: np.arange(300) % 3, 0: X[:, 2] > 0, 2: pd.Categorical(["a", "b"] * 150)}
     )
     asked = []
 
     def model(rows):
         asked.append(rows)
-        return rows[0] + rows[1] * 0.5 + rows[2] + (rows[3] == "b")
+        return rows[3] + rows[1] * 0.5 + rows[0] + (rows[2] == "b")
 
     values = np.zeros((1, 4))
     base = np.asarray(model(frame[:1]), dtype=float)

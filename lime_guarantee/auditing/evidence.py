@@ -25,6 +25,7 @@ from lime_guarantee.problem.problem import Problem
 from lime_guarantee.region.region import GuaranteeRegion
 from lime_guarantee.region.widen import extend_region
 from lime_guarantee.region.worth import judging
+from lime_guarantee.space.axis_base import Axis
 from lime_guarantee.space.tables import plain
 from lime_guarantee.support.arrays import AnyArray, BoolArray, FloatArray
 
@@ -199,8 +200,12 @@ class Examination:
         below, above = None, None
         if axis.ordered:
             sides = ((axis.low, lower - axis.unit), (upper + axis.unit, axis.high))
-            outside = tuple((float(low), float(high)) for low, high in sides if low < high + axis.unit)
-            below, above = self._break_points(i)
+            outside = tuple(
+                (_number(axis, low), _number(axis, high)) for low, high in sides if low < high + axis.unit
+            )
+            below, above = (
+                None if place is None else _number(axis, place) for place in self._break_points(i)
+            )
         return self._finding(
             i,
             incomplete=True,
@@ -281,3 +286,8 @@ class Examination:
         values = np.tile(self.cube.instance_values, (len(places), 1))
         values[:, i] = places
         return self.oracle.in_space(self.region.domain).evaluate(values)
+
+
+def _number(axis: Axis, coordinate: float) -> float:
+    """The number that a coordinate stands for; where values are words, their place in the order."""
+    return float(axis.decode(np.array([coordinate]))[0]) if axis.numeric else float(coordinate)

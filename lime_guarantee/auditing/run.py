@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lime_guarantee.adapters.base import CAPTURED, Adapter
+from lime_guarantee.adapters.base import CAPTURED, Adapter, check_function
 from lime_guarantee.adapters.ranges import TrainingData
 from lime_guarantee.adapters.registry import adapter_for, adapter_of_explainer
 from lime_guarantee.auditing.checkpoint import Checkpoint
@@ -59,7 +59,7 @@ def audit(
     tolerance: float | None = None,
     label: int | str | None = None,
     bounds: Any = None,
-    random_state: int = 0,
+    random_state: int | np.random.Generator | np.random.RandomState | None = 0,
     n_jobs: int | None = None,
     timeout: float | None = 3_600.0,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -106,8 +106,9 @@ def audit(
         fails real rows hardly more often than the same rows moved a little.
     agreement, tolerance, label, bounds
         As in `guarantee_region`.
-    random_state : int
-        The same integer gives the same report, however many workers there are.
+    random_state : int, Generator, RandomState or None
+        The same integer gives the same report, however many workers there are. From a Generator or a
+        RandomState an integer is drawn, which the report keeps.
     n_jobs : int, optional
         Workers, as joblib counts them. Under ``joblib.parallel_config(backend="dask")``, or Ray's, the
         cluster does the work.
@@ -146,7 +147,10 @@ def audit(
     mine = {name: value for name, value in options.items() if name in SETTINGS}
     theirs = {name: value for name, value in options.items() if name not in SETTINGS}
     asked = settings_from(settings, {**mine, "random_state": random_state})
+    seed = _one_seed(asked)
+    asked = asked.but(random_state=seed)
     rules = Rules(claim_share, min_reach, min_coverage, error, min_fidelity, min_honesty)
+    check_function(predict_fn)
     _check_values(asked, agreement, tolerance, n_jobs)
     given = {
         "predict_fn": predict_fn,
@@ -165,7 +169,7 @@ def audit(
             raise InvalidInputError("predict_fn: the explainer explains a function; pass predict_fn=.")
         known = {kind_name(adapter): _known(training_data, adapter, explainer)}
     else:
-        kinds = _check_explanations(explanations or (), explainer, predict_fn, theirs)
+        kinds = _check_explanations(rows, explainer, predict_fn, theirs)
         known = {kind_name(adapter): _known(training_data, adapter, explainer) for adapter in kinds}
         given["explainer"] = explainer
     real = training_data if data is None and not isinstance(training_data, TrainingData) else data
@@ -204,7 +208,7 @@ def audit(
     with keeping as kept, counting(progress, len(rows), " explanations") as advance:
         done = frozenset[int]() if kept is None else kept.finished
         advance(len(done))
-        tasks = ((i, rows[i], _seed(random_state, i)) for i in range(len(rows)) if i not in done)
+        tasks = ((i, rows[i], _seed_of_row(seed, i)) for i in range(len(rows)) if i not in done)
         with closing(work_done(work, tasks, n_jobs, timeout)) as records:
             for found in records:
                 record = found if called is None else replace(found, row_id=str(called[found.index]))
@@ -221,9 +225,18 @@ def audit(
     return AuditReport(tuple(held[i] if i in held else stored[i] for i in range(len(rows))), about)
 
 
-def _seed(random_state: int, i: int) -> np.random.SeedSequence:
+def _one_seed(settings: Settings) -> int | None:
+    """The seed that rows are counted from: settings have drawn it from a RandomState, here a Generator's."""
+    state = settings.random_state
+    if isinstance(state, np.random.Generator):
+        return int(state.integers(2**31 - 1))
+    assert not isinstance(state, np.random.RandomState)
+    return state
+
+
+def _seed_of_row(seed: int | None, i: int) -> np.random.SeedSequence:
     """The i-th of the seeds that `SeedSequence.spawn` gives, made when it is needed."""
-    return np.random.SeedSequence(random_state, spawn_key=(i,))
+    return np.random.SeedSequence(seed, spawn_key=(i,))
 
 
 def _known(training_data: Any, adapter: type[Adapter], explainer: Any) -> TrainingData | None:

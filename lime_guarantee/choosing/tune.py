@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lime_guarantee.adapters.base import check_function
 from lime_guarantee.adapters.hooks import wrap
 from lime_guarantee.adapters.lime_variants import is_table_explainer, lime_with
 from lime_guarantee.api import guarantee_region, problem_of
@@ -171,6 +172,7 @@ def tune(
     """
     asked = settings_from(settings, {name: v for name, v in options.items() if name in SETTINGS})
     rest = {name: value for name, value in options.items() if name not in SETTINGS}
+    check_function(predict_fn)
     chosen = dict(GRID if grid is None else grid)
     if not chosen or not all(len(values) for values in chosen.values()):
         raise InvalidInputError("grid: at least one value of at least one setting is required; got none.")

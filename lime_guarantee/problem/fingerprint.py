@@ -159,8 +159,12 @@ def _behind(predict_fn: Any) -> Any:
 
 
 def _answers(predict_fn: Callable[[Any], Any], rows: Any) -> Any:
+    """Its answers to the first rows, None for those that are no finite numbers: JSON has none of these."""
     some = rows.iloc[:ASKED_ROWS] if hasattr(rows, "iloc") else rows[:ASKED_ROWS]
     try:
-        return np.asarray(predict_fn(some), dtype=np.float64).tolist()
+        answers = np.asarray(predict_fn(some), dtype=np.float64)
     except Exception as error:  # noqa: BLE001 - a model that raises is told of row by row
         return f"raises {type(error).__name__}"
+    told = answers.astype(object)
+    told[~np.isfinite(answers)] = None
+    return told.tolist()
