@@ -15,9 +15,11 @@ from typing import Any
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
 
-from lime_guarantee import __version__  # noqa: E402 - found on the path above
+from readable import readable_to_all, with_named_switches  # noqa: E402 - found on the path above
+
+from lime_guarantee import __version__  # noqa: E402
 
 project = "lime-guarantee"
 author = "lime-guarantee contributors"
@@ -115,7 +117,15 @@ def shorten(_app: Sphinx, _what: str, _name: str, thing: Any, *_: Any) -> tuple[
     return ("(...)", "") if many else None
 
 
+def mend_page(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], *_: Any) -> None:
+    """Mend what Sphinx and the theme write, before the page is put together."""
+    if "body" in context:
+        context["body"] = readable_to_all(context["body"])
+    context["with_named_switches"] = with_named_switches
+
+
 def setup(app: Sphinx) -> None:
     """Connect what is above."""
+    app.connect("html-page-context", mend_page)
     app.connect("source-read", add_children)
     app.connect("autodoc-process-signature", shorten)

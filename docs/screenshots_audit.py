@@ -107,6 +107,8 @@ def _photograph(
     if name == "audit":
         page.get_by_label("Compare verdicts by").select_option(label="relationship")
     page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=not place)
+    if not place:
+        page.screenshot(path=folder / f"{name}-{width}-{scheme}-first.png")
     if name.startswith("certificate"):
         page.pdf(path=folder / f"{name}.pdf", prefer_css_page_size=True)
     context.close()

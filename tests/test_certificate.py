@@ -22,9 +22,11 @@ from lime_guarantee import (
 from lime_guarantee.auditing import AuditRecord
 from lime_guarantee.problem.fingerprint import Origin, fingerprint, fingerprint_of_answers, known_rows
 from lime_guarantee.region.statement import guaranteed, not_guaranteed, settings_text
+from lime_guarantee.space.axis import CategoricalAxis
 from lime_guarantee.version import __version__
 
 MANY = 300
+COLOURED = (".status.bad", ".promise")
 
 
 def model(X):
@@ -54,6 +56,18 @@ def wide():
     found = find_region(lambda X: X[:, 0] < 0.9, np.full(MANY, 0.5), domain, random_state=0, effort="low")
     limits = {"lower": np.full(MANY, 0.25), "upper": np.full(MANY, 0.75), "reach": np.full(MANY, 0.5)}
     return dataclasses.replace(found, **limits)
+
+
+LABELS = tuple(f"a name of its own, the {k}th" for k in range(16))
+
+
+def of_categories(count):
+    """So many features of sixteen categories each, the last eight of which are allowed."""
+    domain = Domain(tuple(CategoricalAxis(f"feature {i}", LABELS) for i in range(count)))
+    instance = np.array([LABELS[-1]] * count, dtype=object)
+    found = find_region(lambda X: X[:, 0] != LABELS[0], instance, domain, random_state=0, effort="low")
+    half = {"allowed": dict.fromkeys(domain.names, LABELS[8:]), "reach": np.full(count, 0.5)}
+    return dataclasses.replace(found, **half)
 
 
 def facts(page):
@@ -206,9 +220,10 @@ def test_without_a_seed_nobody_promises_the_same_region():
     assert "No seed was given" not in small(seed=0).to_certificate()
 
 
-@pytest.mark.parametrize("kind", ["tabular", "text", "unfaithful", "wide"])
+@pytest.mark.parametrize("kind", ["tabular", "text", "unfaithful", "wide", "categories"])
 def test_it_is_one_page_of_a4(pages, kind, wide):
-    page = pages.open((wide if kind == "wide" else region(kind)).to_certificate(row=f"row of {kind}"))
+    others = {"wide": wide, "categories": of_categories(20)}
+    page = pages.open((others.get(kind) or region(kind)).to_certificate(row=f"row of {kind}"))
     count, sizes = sheets(page)
     assert count == 1
     assert {(round(across / 72 * 25.4), round(down / 72 * 25.4)) for across, down in sizes} == {(210, 297)}
@@ -223,9 +238,26 @@ def test_of_many_limits_some_are_printed_and_the_others_counted(pages, wide):
     assert f"{MANY - 18} more features have limits, which are in this file." in page.inner_text("main")
 
 
+@pytest.mark.parametrize("count", [2, 8])
+def test_values_are_named_whole_or_counted(pages, count):
+    """A name that is cut in the middle of a list would pass for another value."""
+    page = pages.open(of_categories(count).to_certificate())
+    for limits in page.locator(".limits tbody td:last-child").all_inner_texts():
+        named, _, more = limits.strip("{}").partition(" and ")
+        values = re.findall("a name of its own, the [0-9]+th", named)
+        assert ", ".join(values) == named
+        assert values[0] == LABELS[-1]  # the row's own
+        assert set(values) <= set(LABELS[8:])
+        left = 8 - len(values)
+        assert more == (f"{left} more of 16" if left else "")
+        assert bool(left) == (count == 8) == ("only counted here are in this file" in page.inner_text("main"))
+
+
 def test_an_unfaithful_region_says_so(pages):
     page = pages.open(region("unfaithful").to_certificate())
     assert page.locator(".status.bad").inner_text() == "Not certified: unfaithful"
+    colours = [page.locator(one).evaluate("one => getComputedStyle(one).borderLeftColor") for one in COLOURED]
+    assert colours[0] == colours[1]
     assert page.locator(".limits").count() == 0
 
 

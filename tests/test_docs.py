@@ -214,3 +214,41 @@ def test_links_between_pages_are_followed(site, tmp_path):
     assert list(site.broken_links(tmp_path)) == ["b.html links to gone.html, which is not there"]
     (tmp_path / "b.html").write_text("<p>")
     assert list(site.broken_links(tmp_path)) == ["a.html links to b.html#here, which is not there"]
+
+
+# ---------------------------------------------------------------------------- the site, for everybody
+
+
+def test_what_sphinx_writes_is_mended_for_those_who_listen():
+    readable = script("readable")
+    parameters = '<dl>\n<dd><em class="sig-param">a</em>,</dd>\n<dd><em class="sig-param">b</em></dd>\n</dl>'
+    mended = readable.readable_to_all(f"<dl class=x><dt>f(</dt>{parameters}<dd>said</dd></dl>")
+    assert mended.count("<dl") == mended.count("</dl>") == mended.count("<dd>") == 1
+    assert mended.count("<div") == mended.count("</div>") == 3
+    cells = '<th class="head"><p></p></th><th></th><th>of</th><th><p>a</p></th>'
+    assert readable.readable_to_all(cells) == '<td class="head"></td><td></td><th>of</th><th><p>a</p></th>'
+    tree = '<li><a href="a">A</a></li><li><a href="b">B</a><details><summary><i></i></summary></details></li>'
+    assert readable.with_named_switches(tree) == tree.replace(
+        "<summary>", '<summary aria-label="Pages below B">'
+    )
+
+
+def test_the_site_is_looked_at_in_a_browser_without_a_network(browser, tmp_path):
+    look = script("site_in_browser")
+    page = tmp_path / "docs" / "index.html"
+    page.parent.mkdir()
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "part.html").write_text("<th></th>")  # of the theme
+    kept = "<!doctype html><html lang=en><head><title>T</title></head><body><main><h1>T</h1>{}</main></body>"
+    page.write_text(kept.format("<p>Fine.</p>"))
+    assert list(look.faults(browser, tmp_path)) == []
+    wrong = {
+        "<img alt=x src=https://example.invalid/a.png>": "asks for https://example.invalid/a.png",
+        "<table><tr><th></th><td>1</td></tr></table>": "empty-table-header",
+        "<div style='width: 2000px'>wide</div>": "pixels wider than its window",
+    }
+    page.write_text(kept.format("".join(wrong)))
+    found = list(look.faults(browser, tmp_path))
+    assert len(found) == 9, found  # light, dark and on a phone: it is the page of its kind
+    assert all(one.startswith("docs/index.html (") for one in found)
+    assert all(sum(told in one for one in found) == 3 for told in wrong.values())

@@ -47,8 +47,9 @@ def sort(page, title):
 
 
 def how_bad(record):
-    """The worst verdict first; those with the same by honesty, fidelity, coverage, and their order."""
-    figures = (record.honesty, record.fidelity, record.coverage if record.region else None)
+    """The worst verdict first; then by what is missed, honesty, fidelity, coverage, and their order."""
+    missed = None if record.missed_by is None else -record.missed_by
+    figures = (missed, record.honesty, record.fidelity, record.coverage if record.region else None)
     return (-record.severity, *(np.inf if f is None else float(f"{f:.5g}") for f in figures), record.index)
 
 
@@ -60,6 +61,32 @@ def test_the_worst_are_shown_first(pages, audited):
         "header"
     )
     photograph(page, "audit")
+
+
+def test_the_more_an_explanation_misses_its_own_row_the_higher_it_stands(pages):
+    """Of two that are unfaithful; neither their order nor their honesty says so."""
+    missing = region("unfaithful")
+    values = missing.explained.surrogate_at_instance
+    further = dataclasses.replace(
+        missing,
+        explained=dataclasses.replace(
+            missing.explained, surrogate_at_instance=tuple(value + 5 for value in values)
+        ),
+    )
+    records = [AuditRecord(i, "unfaithful", "Missed.", one) for i, one in enumerate([missing, further])]
+    assert records[0].missed_by < records[1].missed_by
+    assert AuditRecord(2, "trusted", "Fine.", missing).missed_by is None
+    assert indices(pages.open(AuditReport(tuple(records), {}).to_html())) == [1, 0]
+
+
+def test_a_long_reason_is_cut_until_it_is_opened(pages):
+    reason = "A reason of many words, " * 40
+    page = pages.open(AuditReport((AuditRecord(0, "trusted", reason, region("tabular")),), {}).to_html())
+    told = page.locator("tr.record .why > bdi")
+    closed = told.bounding_box()["height"]
+    page.locator("tr.record button").click()
+    assert closed < 90 < 2 * closed < told.bounding_box()["height"]
+    assert told.inner_text().strip() == reason.strip()
 
 
 def test_columns_sort_both_ways_by_mouse_and_by_keys(pages, audited):

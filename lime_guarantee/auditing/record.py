@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -88,6 +89,14 @@ class AuditRecord:
         """Share of the real rows in the region on which the explanation is faithful; None without any."""
         check = self.data_check
         return check.fidelity if check is not None and check.inside else None
+
+    @property
+    def missed_by(self) -> float | None:
+        """By how much an unfaithful explanation misses the model at its own instance; None for others."""
+        explained = None if self.region is None else self.region.explained
+        if self.verdict != "unfaithful" or explained is None or not math.isfinite(explained.gap):
+            return None
+        return explained.gap
 
     @property
     def severity(self) -> int:

@@ -66,6 +66,8 @@ class AuditColumns:
         As in the record.
     coverage, fidelity, honesty, reach : lists of float or None
         What real rows say, and how far the region reaches along its shortest feature.
+    gap : list of float or None
+        By how much an unfaithful explanation misses the model at its own instance.
     shortest : list of int or None
         The position of that feature.
     left_out, under_claimed : lists of lists of int
@@ -86,6 +88,7 @@ class AuditColumns:
     fidelity: list[float | None] = field(default_factory=list)
     honesty: list[float | None] = field(default_factory=list)
     reach: list[float | None] = field(default_factory=list)
+    gap: list[float | None] = field(default_factory=list)
     shortest: list[int | None] = field(default_factory=list)
     left_out: list[list[int]] = field(default_factory=list)
     under_claimed: list[list[int]] = field(default_factory=list)
@@ -132,6 +135,7 @@ class AuditColumns:
         self.left_out.append([] if region is None else [region.names.index(name) for name in incomplete])
         explained = None if region is None else region.explained
         self.label.append(None if explained is None else explained.label_name or explained.kind)
+        self.gap.append(_short(record.missed_by))
         shortest = int(region.reach.argmin()) if region else None
         self.shortest.append(shortest)
         self.reach.append(_short(float(region.reach[shortest])) if region and shortest is not None else None)
@@ -167,6 +171,7 @@ class AuditColumns:
             "coverage": self.coverage,
             "fidelity": self.fidelity,
             "honesty": self.honesty,
+            "gap": self.gap,
             "reach": self.reach,
             "shortest": self.shortest,
             "leftOut": self.left_out,

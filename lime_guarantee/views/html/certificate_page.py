@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 MOST_LIMITS = 18
 """Features whose limits are printed: more do not go on a sheet."""
 
-LONGEST_NAME, LONGEST_LIMIT = 30, 42
-"""Letters of a name and of its limits that are printed."""
+IN_ONE_TABLE = 6
+"""The most limits that stand below each other; more stand side by side, in two tables."""
+
+LONGEST_NAME, LONGEST_LIMIT, LONGEST_BESIDE = 30, 320, 64
+"""Letters of a name that are printed, and of limits: in one table, and in two."""
 
 SIGNED_BY = ("Prepared by", "Reviewed by", "Approved by")
 
@@ -172,16 +175,27 @@ def limits_of(region: GuaranteeRegion) -> dict[str, Any]:
         notes.append(f"{len(limited) - len(shown)} more features have limits, which are in this file.")
     if free:
         notes.append(f"Free, within what the data have: {_some(free)}.")
-    return {"limits": [_limit(row) for row in shown], "limits_note": " ".join(notes)}
+    longest = LONGEST_LIMIT if len(shown) <= IN_ONE_TABLE else LONGEST_BESIDE
+    limits = [_limit(row, longest) for row in shown]
+    if any(" more of " in limit.extent for limit in limits):
+        notes.insert(0, "Values that are only counted here are in this file.")
+    return {"limits": limits, "limits_note": " ".join(notes)}
 
 
-def _limit(row: FeatureRow) -> Limit:
-    return Limit(
-        _cut(row.name, LONGEST_NAME),
-        _cut(row.instance_text, 18),
-        row.weight_text,
-        _cut(row.extent, LONGEST_LIMIT),
-    )
+def _limit(row: FeatureRow, longest: int) -> Limit:
+    extent = _cut(row.extent, longest) if row.axis.ordered or not row.choices else _set_text(row, longest)
+    return Limit(_cut(row.name, LONGEST_NAME), _cut(row.instance_text, 18), row.weight_text, extent)
+
+
+def _set_text(row: FeatureRow, longest: int) -> str:
+    """Values without an order, the row's own first: whole ones, as many as there is room for, and a count."""
+    allowed = [label for label, kept in row.choices if kept]
+    held = sorted(allowed, key=lambda label: label != row.instance_text)
+    ends = np.cumsum([len(label) + 2 for label in held])
+    fitting = max(1, int(np.sum(ends <= longest)))
+    some = ", ".join(_cut(label, longest) for label in held[:fitting])
+    more = f" and {len(held) - fitting} more of {len(row.choices)}" if fitting < len(held) else ""
+    return f"{{{some}{more}}}"
 
 
 def _parts_note(rows: Sequence[FeatureRow]) -> str:
@@ -217,13 +231,14 @@ def _again(region: GuaranteeRegion) -> str:
 def _body(sheet: Sheet) -> str:
     content = json.dumps(dict(sheet.content), allow_nan=False)
     issued = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    promised = "none" if sheet.promise.startswith("Nothing ") else "something"
     facts = [*sheet.facts, ("Issued", f"{issued}, lime-guarantee {__version__}")]
     return f"""
 <main><div class="sheet">
 <header><h1>{_text(sheet.title)}</h1>
 <p class="status {"good" if sheet.good else "bad"}">{_text(sheet.status)}</p></header>
 <dl class="facts">{_pairs(facts)}</dl>
-<section class="promise"><h2>What is guaranteed</h2><p>{_text(sheet.promise)}</p></section>
+<section class="promise {promised}"><h2>What is guaranteed</h2><p>{_text(sheet.promise)}</p></section>
 {_limits(sheet)}{_verdicts(sheet)}
 {_judged(sheet)}<section><h2>What is not guaranteed</h2>
 <ul>{"".join(f"<li>{_text(line)}</li>" for line in sheet.not_promised)}</ul></section>
@@ -246,7 +261,7 @@ def _limits(sheet: Sheet) -> str:
         '<tr><th scope="col">feature</th><th scope="col" class="number">row</th>'
         f'{weight}<th scope="col">limits</th></tr>'
     )
-    halves = np.array_split(np.arange(len(sheet.limits)), 2 if len(sheet.limits) > 6 else 1)
+    halves = np.array_split(np.arange(len(sheet.limits)), 2 if len(sheet.limits) > IN_ONE_TABLE else 1)
     tables = "".join(
         f"<table><thead>{head}</thead><tbody>"
         f"{''.join(_limit_row(sheet.limits[i], weighted=weighted) for i in half.tolist())}</tbody></table>"

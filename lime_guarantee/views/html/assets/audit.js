@@ -62,7 +62,7 @@ const differ = (audit.label.labels ?? []).length > 1; // else all are about the 
 const COLUMNS = EVERY_COLUMN.filter((column) => differ || column.title !== "explained");
 
 const named = (text) => make("bdi", {}, text);
-const classOf = (column) => [column.number && "number", column.extra && "extra"].filter(Boolean).join(" ");
+const classOf = (column) => [column.number && "number", column.extra && "extra", column.title === "why" && "why"].filter(Boolean).join(" ");
 
 function showNumber(i) {
   const button = make("button", { type: "button", "aria-expanded": "false" }, `#${audit.index[i]}`);
@@ -105,8 +105,12 @@ function compareBy(key, descending, one, other) {
   return descending ? -difference : difference;
 }
 
-/** Ties are in the order of how bad they are: by verdict, honesty, fidelity and coverage. */
-const TIES = ["verdict", "honesty", "fidelity", "coverage"].map((title) => [columnOf(title).key, title === "verdict"]);
+/** Ties are in the order of how bad they are: by verdict, what is missed at the instance, honesty, fidelity and coverage. */
+const TIES = [
+  [columnOf("verdict").key, true],
+  [(i) => audit.gap[i], true],
+  ...["honesty", "fidelity", "coverage"].map((title) => [columnOf(title).key, false]),
+];
 
 function compare(one, other) {
   let difference = compareBy(order.column.key, order.descending, one, other);
