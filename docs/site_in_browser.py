@@ -1,8 +1,8 @@
 """Look at the site in a real browser: ``python docs/site_in_browser.py``, after ``python docs/site.py``.
 
-axe-core looks at every page at a desk, and at one page of each kind in the dark and on a phone. The browser
-has no network, and whatever a page asks of one is told. Needs the extra ``test``, for playwright and axe, and
-chromium.
+axe-core looks at a page of each kind, at a desk, in the dark and on a phone; with ``--all`` at every page, at
+a desk. The browser has no network, and whatever a page asks of one is told. Needs the extra ``test``, for
+playwright and axe, and chromium.
 """
 
 from __future__ import annotations
@@ -45,15 +45,12 @@ def pages_of(site: Path) -> list[Path]:
     return [page for page in found if not any(part.startswith("_") for part in page.relative_to(site).parts)]
 
 
-def faults(browser: Any, site: Path) -> Iterator[str]:
+def faults(browser: Any, site: Path, all_pages: bool = False) -> Iterator[str]:
     """What is wrong with pages, each with the page and the look."""
+    of_each_kind = [page for page in pages_of(site) if page.relative_to(site).as_posix() in OF_EACH_KIND]
     for scheme, width in LOOKS:
-        wanted = [page for page in pages_of(site) if (scheme, width) == LOOKS[0] or _of_each_kind(page, site)]
+        wanted = pages_of(site) if all_pages and (scheme, width) == LOOKS[0] else of_each_kind
         yield from _faults_in_look(browser, site, wanted, scheme, width)
-
-
-def _of_each_kind(page: Path, site: Path) -> bool:
-    return page.relative_to(site).as_posix() in OF_EACH_KIND
 
 
 def _faults_in_look(browser: Any, site: Path, wanted: list[Path], scheme: str, width: int) -> Iterator[str]:
@@ -77,20 +74,20 @@ def _from_network(url: str) -> bool:
     return not url.startswith(("file:", "data:", "blob:"))
 
 
-def main() -> int:
-    """Look at all pages; 0 if all is well."""
+def main(all_pages: bool) -> int:
+    """Look at pages; 0 if all is well."""
     missing = sorted(page for page in OF_EACH_KIND if not (SITE / page).exists())
     if missing:
         print(f"The site has no {', '.join(missing)}: run python docs/site.py first.", file=sys.stderr)
         return 2
     with chromium() as browser:
         found = 0
-        for what in faults(browser, SITE):
+        for what in faults(browser, SITE, all_pages):
             found += 1
             print(what, file=sys.stderr, flush=True)
-    print(f"{len(pages_of(SITE))} pages were looked at; {found} faults.")
+    print(f"{len(pages_of(SITE) if all_pages else OF_EACH_KIND)} pages were looked at; {found} faults.")
     return int(found > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main("--all" in sys.argv[1:]))
