@@ -56,12 +56,10 @@ def longest_first(items, workers):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is too slow interpreted, and say so; `slow` runs only when asked for by name."""
-    unwanted = set()
+    """Leave out what is too slow interpreted, and say so; what takes long runs when asked for by name."""
+    unwanted = {mark for mark in ("slow", "notebook") if mark not in config.getoption("markexpr")}
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         unwanted.add("compiled")
-    if "slow" not in config.getoption("markexpr"):
-        unwanted.add("slow")
     left_out = [item for item in items if unwanted & {mark.name for mark in item.iter_markers()}]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -241,4 +241,4 @@ def test_training_data_are_scanned_once(monkeypatch):
 def test_seeds_are_those_that_spawn_gives():
     spawned = np.random.SeedSequence(7).spawn(3)
     for i, seed in enumerate(spawned):
-        np.testing.assert_array_equal(run_module._seed(7, i).generate_state(4), seed.generate_state(4))
+        np.testing.assert_array_equal(run_module._seed_of_row(7, i).generate_state(4), seed.generate_state(4))

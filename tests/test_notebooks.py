@@ -52,7 +52,11 @@ def test_all_notebooks_are_tested(root):
 
 
 @pytest.mark.compiled
-def test_a_notebook_runs_and_puts_out_what_is_stored(path):
+@pytest.mark.parametrize(
+    "name", [NAMES[0], *[pytest.param(name, marks=pytest.mark.notebook) for name in NAMES[1:]]]
+)
+def test_a_notebook_runs_and_puts_out_what_is_stored(name, root):
+    path = root / "notebooks" / f"{name}.ipynb"
     stored = nbformat.read(path, as_version=4)
     fresh = nbformat.read(path, as_version=4)
     client = NotebookClient(
