@@ -85,10 +85,10 @@ def test_a_rare_failure_costs_little():
 @pytest.mark.compiled
 def test_many_axes():
     faithful = additive(300, 3.0, 30_000)
-    regions = [find(faithful, 300, random_state=seed) for seed in range(2)]
-    assert min(len(held(region)) for region in regions) >= 75  # of 100
-    assert np.mean([region.evaluations for region in regions]) < 17_000
-    assert np.mean([region.calls for region in regions]) <= 40
+    region = find(faithful, 300, random_state=0)
+    assert len(held(region)) >= 75  # of 100
+    assert region.evaluations < 17_000
+    assert region.calls <= 40
 
 
 @pytest.mark.parametrize("dims", [1, 2, 5, 50, 300])
