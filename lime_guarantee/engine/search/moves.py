@@ -112,7 +112,7 @@ class Moves:
         return np.asarray(np.log(np.maximum(ratio, 1e-300)) + _cost(share, target) - _cost(shares, target))
 
 
-def _share(failures: FloatArray, draws: FloatArray, model: FloatArray, weight: float) -> FloatArray:
+def _share(failures: FloatArray, draws: FloatArray, model: FloatArray | float, weight: float) -> FloatArray:
     """A failing share, from draws and from the model, whose word weighs as much as so many failures."""
     return np.asarray((failures + weight) / (draws + weight / model))
 
