@@ -87,11 +87,18 @@ class Walls:
         """Look for walls, until the largest box between them holds or there seem to be none."""
         self._sweep()
         self._choose_context()
-        if self.sides.dims <= MOST_FEATURES:
+        few = self.sides.dims <= MOST_FEATURES
+        if few:
             self.holds = self._settle()
             if self.holds:
                 return
             self._forget_causes()
+        self._avoid_causes()
+        if few and not self.holds:
+            self.best = self.reach.copy()  # of few features, all together are a cause of anything
+
+    def _avoid_causes(self) -> None:
+        """Reduce failures to their causes, and try the largest box that avoids these."""
         self.best = self.reach.copy()
         count, causes = TRY_DRAWS, FIRST_CAUSES
         for _ in range(ROUNDS):
