@@ -45,12 +45,13 @@ CONSTANTS_OF = (
     "search/boundary.py",
     "search/walls.py",
     "search/slopes.py",
-    "search/moves.py",
+    "search/draws.py",
     "search/sides.py",
     "search/free_cells.py",
     "search/coverage.py",
     "kernels/avoid.py",
     "kernels/slopes.py",
+    "kernels/peel.py",
 )
 """The files of the default search, as docs/search.md lists them."""
 

@@ -7,7 +7,7 @@ from cubes import task_of
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, InvalidInputError, find_region
 from lime_guarantee.engine.kernels.avoid import NO_SIDE
-from lime_guarantee.engine.search.moves import LEAST_DRAWS, Moves
+from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import KNOTS, Slopes, _expected
 from lime_guarantee.engine.search.walls import Walls
@@ -96,32 +96,63 @@ def test_a_smooth_boundary_has_no_sharp_causes():
     assert len(walls.cause_sides) == 0
 
 
-def drawn_moves(faithful, dims, draws):
+def drawn(faithful, dims, draws):
     """Draws of the whole domain, and a model that knows only how often it fails."""
     task = task_of(faithful, cube_domain(dims), np.zeros(dims))
     sides = Sides(task, 0)
-    slopes, moves = Slopes(sides, sides.edge.copy()), Moves(sides)
+    slopes, known = Slopes(sides, sides.edge.copy()), Draws(sides)
     points, good = sides.draw(task.domain, draws)
-    moves.note(points, good)
+    known.note(points, good, task.domain)
     slopes.fit(sides.edge, int(np.sum(~good)), len(good))
-    return sides, slopes, moves
+    return sides, slopes, known
 
 
 def test_draws_say_which_side_to_move_where_features_fail_together():
     """A corner of three features fails: to a sum of features, all six sides are to blame."""
     dims = 6
-    sides, slopes, moves = drawn_moves(lambda X: ~(X[:, :3] > 0.0).all(axis=1), dims, 2_000)
-    extent = moves.improved(slopes, sides.edge, 0.02)
+    sides, slopes, draws = drawn(lambda X: ~(X[:, :3] > 0.0).all(axis=1), dims, 2_000)
+    extent = draws.largest(slopes, 0.02)
     assert np.sum(2 * extent[dims : dims + 3] < 0.3) == 1
     assert np.sum(2 * extent == 1.0) == 2 * dims - 1
-    drawn_in = extent.copy()
-    drawn_in[[4, dims + 5]] = 0.1  # these do not matter, and come back
-    assert moves.improved(slopes, drawn_in, 0.02).tolist() == extent.tolist()
+    drawn_in = sides.edge.copy()
+    drawn_in[4] = 0.1
+    within = draws.largest(slopes, 0.02, drawn_in)
+    assert within[4] == 0.1
+    assert (within <= drawn_in).all()
 
 
-def test_without_enough_draws_in_a_box_nothing_is_moved():
-    sides, slopes, moves = drawn_moves(lambda X: X[:, 0] < 0.0, 4, LEAST_DRAWS - 1)
-    assert moves.improved(slopes, sides.edge, 0.01).tolist() == sides.edge.tolist()
+def test_draws_of_several_boxes_count_for_the_volume_that_they_stand_for():
+    """Half of the domain fails; draws of the other half, however many, do not make that less."""
+    sides, slopes, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 2_000)
+    good_half = sides.edge.copy()
+    good_half[3] = 0.0
+    box = sides.box(good_half)
+    draws.note(*sides.draw(box, 20_000), box)
+    assert draws._failing(slopes, sides.edge) == pytest.approx(0.5, abs=0.05)
+    assert draws._failing(slopes, good_half) < 0.01
+
+
+def test_old_draws_are_forgotten_and_what_the_others_stand_for_is_counted_anew(monkeypatch):
+    sides, slopes, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 2_000)
+    monkeypatch.setattr("lime_guarantee.engine.search.draws.KEPT_NUMBERS", 6 * 2_500)
+    whole = sides.task.domain
+    draws.note(*sides.draw(whole, 1_000), whole)
+    assert draws._far.shape == draws._first.shape == (1_000, 6)
+    assert draws._density == pytest.approx(np.full(1_000, 1_000.0))
+    assert draws._failing(slopes, sides.edge) == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_model_is_trusted_as_far_as_it_told_what_fresh_draws_would_do():
+    sides, slopes, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 300)
+    half = sides.edge.copy()
+    half[3] = 0.0  # there the draws say 0, and the model what it says of all
+    slopes.rises[:] = 0.0
+    assert draws.trust == 3.0
+    draws.learn(slopes, half, 200, 400)
+    assert draws.trust == 30.0
+    for _ in range(9):
+        draws.learn(slopes, half, 0, 400)
+    assert draws.trust == 3.0
 
 
 @pytest.mark.compiled

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
-from lime_guarantee.engine.kernels.moves import count_moves, odds_after_moves
+from lime_guarantee.engine.kernels.peel import failing_share, peeled, side_sums
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
+    moment_slopes,
     moments,
     odds_and_slopes,
     on_profiles,
@@ -176,27 +177,62 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
     assert found.any()
 
 
-def test_draws_are_counted_in_what_a_move_leaves_or_adds():
+def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():
     rng = np.random.default_rng(0)
-    far, failed = rng.normal(0.3, 0.5, (500, 4)), rng.random(500) < 0.3
-    extent, tried = np.array([0.9, 0.4, 0.0, 0.7]), rng.uniform(0.0, 1.2, (4, 3))
-    tried[0, 0] = extent[0]  # no move at all
-    counts, whole = count_moves(far, failed, extent, tried)
-    inside = (far <= extent).all(axis=1)
-    assert whole.tolist() == [inside.sum(), (inside & failed).sum()]
-    for side, k in np.ndindex(tried.shape):
-        moved = extent.copy()
-        moved[side] = tried[side, k]
-        after = (far <= moved).all(axis=1)
-        which = after & ~inside if moved[side] > extent[side] else after & (moved[side] < extent[side])
-        assert counts[:, side, k].tolist() == [which.sum(), (which & failed).sum()]
+    first, failed = rng.integers(0, 4, (500, 4)), rng.random(500) < 0.3
+    weight, place = rng.uniform(0.1, 2.0, 500), np.array([3, 1, 0, 2])
+    inside, beyond, total = side_sums(first, failed, weight, place, 4)
+
+    def sums(held):
+        return [weight[held].sum(), weight[held & failed].sum(), np.sum(weight[held] ** 2)]
+
+    assert total == pytest.approx(sums((first <= place).all(axis=1)))
+    for side, k in np.ndindex(4, 4):
+        moved = place.copy()
+        moved[side] = k
+        of_box = inside[:, side, : k + 1].sum(axis=1)  # up to its own place, this is the smaller box
+        if k > place[side]:
+            of_box = total + beyond[:, side, : k + 1].sum(axis=1)
+        assert of_box == pytest.approx(sums((first <= moved).all(axis=1)))
 
 
-def test_the_log_odds_after_a_move_are_those_of_the_moved_box():
-    model, rng = a_model(2, dims=3), np.random.default_rng(4)
-    extent, tried = rng.uniform(0.3, 1.5, 6), rng.uniform(0.0, 1.6, (6, 2))
-    found = odds_after_moves(-3.0, extent, tried, *model)
-    for side, k in np.ndindex(tried.shape):
-        moved = extent.copy()
-        moved[side] = tried[side, k]
-        assert found[side, k] == pytest.approx(log_odds(-3.0, moments(moved, *model).sum(axis=0)))
+def test_a_failing_share_is_that_of_the_draws_or_of_the_model_as_there_are_more_or_fewer_of_them():
+    assert failing_share(0.0, 0.0, 0.0, 0.2, 10.0) == pytest.approx(0.2)
+    assert failing_share(1e6, 3e5, 1e6, 0.01, 10.0) == pytest.approx(0.3, abs=1e-3)
+    # Of weight 3 or 1, a thousand draws are alike: what each stands for does not matter.
+    assert failing_share(3e3, 3e2, 9e3, 0.01, 10.0) == pytest.approx(failing_share(1e3, 1e2, 1e3, 0.01, 10.0))
+    # Two draws of which one stands for nearly all are one draw.
+    assert failing_share(1_000.001, 1_000.0, 1e6, 0.1, 1.0) == pytest.approx(2.0 / 11.0, rel=1e-3)
+
+
+def test_slopes_by_moments_are_difference_quotients():
+    total = moments(np.array([0.4, 0.7, 1.1, 0.9, 0.5, 0.3]), *a_model(2, dims=3)).sum(axis=0)
+    odds, slopes = moment_slopes(-3.0, total)
+    assert odds == log_odds(-3.0, total)
+    for k in range(total.size):
+        up, down = total.copy(), total.copy()
+        up[k] += 1e-3
+        down[k] -= 1e-3
+        assert slopes[k] == pytest.approx((log_odds(-3.0, up) - log_odds(-3.0, down)) / 2e-3, abs=2e-3)
+
+
+def test_a_peel_takes_the_side_that_costs_least_and_what_was_cut_for_nothing_comes_back():
+    """Two sides hold the failures: behind the fourth place of one, or behind the second of the other."""
+    rng = np.random.default_rng(1)
+    places, dims = 5, 3
+    extents = np.tile(np.linspace(0.0, 1.0, places), (2 * dims, 1))
+    far = rng.uniform(-1.0, 1.0, (4_000, dims))
+    far = np.concatenate([-far, far], axis=1)
+    first = np.searchsorted(extents[0], far.ravel()).reshape(far.shape)
+    failed = (far[:, 0] > 0.75) & (far[:, 4] > 0.25)
+    level = np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)
+    counts, ones = np.full(2 * dims, places), np.ones(dims)
+
+    def found(place, outwards):
+        sums = first, failed, np.ones(len(first)), np.asarray(place), extents, counts
+        return peeled(*sums, -4.6, ones, *level, 0.005, 3.0, 30.0, 0.01, outwards).tolist()
+
+    whole = [4] * 6
+    assert found(whole, True) == [3, 4, 4, 4, 4, 4]
+    assert found([4, 4, 2, 4, 4, 4], True) == [3, 4, 4, 4, 4, 4]
+    assert found([4, 4, 2, 4, 4, 4], False) == [3, 4, 2, 4, 4, 4]

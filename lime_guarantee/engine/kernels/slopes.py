@@ -153,6 +153,19 @@ def log_odds(bias: float, total: FloatArray) -> float:
 
 
 @kernel
+def moment_slopes(bias: float, total: FloatArray) -> tuple[float, FloatArray]:
+    """The log-odds that a draw fails, and their slopes by the moments summed over all axes."""
+    odds = log_odds(bias, total)
+    slopes = np.empty(total.size)
+    for k in range(total.size):
+        moved = total.copy()
+        way = 1e-4 * max(abs(total[k]), 1e-3)
+        moved[k] += way
+        slopes[k] = (log_odds(bias, moved) - odds) / way
+    return odds, slopes
+
+
+@kernel
 def odds_and_slopes(
     bias: float,
     extent: FloatArray,
@@ -164,14 +177,7 @@ def odds_and_slopes(
     """The log-odds that a draw fails, and their slopes by the logarithms of all extents."""
     dims = home.size
     base = moments(extent, home, knots, heights, pull)
-    total = base.sum(axis=0)
-    odds = log_odds(bias, total)
-    by_moment = np.empty(5)
-    for k in range(5):
-        moved = total.copy()
-        way = 1e-4 * max(abs(total[k]), 1e-3)
-        moved[k] += way
-        by_moment[k] = (log_odds(bias, moved) - odds) / way
+    odds, by_moment = moment_slopes(bias, base.sum(axis=0))
     slopes = np.empty(2 * dims)
     for half in range(2):
         longer = extent.copy()

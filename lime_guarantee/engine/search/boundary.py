@@ -1,12 +1,14 @@
 """Learn the boundary of the faithful set around the instance, and take the largest box within it.
 
-1. Walls: see which rays from the instance end at a wall, reduce failures to their causes, and take the
-   largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
-2. Slopes: elsewhere, start from a box that fails often, because failures are what tells, and fit a small
-   model to the draws (`Slopes`). Take the largest box under the model, draw in it, fit again: first until it
-   has stopped growing, then with fewer and fewer failures aimed at. Sides that alone hold the failures are
-   cut back at once; where the box is large, sides are moved as the draws themselves say, too (`Moves`).
-3. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
+1. Inwards: where the domain itself seldom fails, as with most real data, draws of it tell of all boxes in it.
+   Take the largest one that fails less often, as draws and a small model of the boundary say (`Draws`,
+   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at.
+2. Walls: elsewhere, see which rays from the instance end at a wall, reduce failures to their causes, and take
+   the largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
+3. Slopes: if not, start from a box that fails often, because failures are what tells, and fit the model to
+   the draws. Take the largest box under it, draw in it, fit again: first until it has stopped growing, then
+   with fewer and fewer failures aimed at. Sides that alone hold the failures are cut back at once.
+4. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
 """
@@ -28,11 +30,11 @@ from lime_guarantee.engine.kernels.cut import best_cut
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
+from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_binary
-from lime_guarantee.engine.search.moves import Moves
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import Slopes
-from lime_guarantee.engine.search.walls import Walls
+from lime_guarantee.engine.search.walls import MOST_FEATURES, Walls
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
@@ -57,9 +59,13 @@ SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
 features; more where few fail."""
 
-LARGE = -3.0
-"""The log volume of a box, as a share of the domain, above which sides are also moved as the draws themselves
-say (see `Moves`), and rounds begin at the share that fails."""
+MOST_FAILING = 0.4
+"""Where the domain fails no more often, boxes are looked for from the outside inwards. Elsewhere they grow
+around the instance."""
+
+INWARD_DRAWS, MOST_INWARDS = 30, 6
+"""Draws of the domain, for each feature, before boxes are looked for within it; and how many may be rejected
+before they are looked for around the instance."""
 
 FIRST_DRAWS, CELL_DRAWS = 20, 12
 """Draws before these rounds, for each feature; and draws for each axis, where some have few cells, that tell
@@ -185,8 +191,8 @@ class _Run:
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.walls = Walls(self.sides)
         self.slopes = Slopes(self.sides, self.walls.best)
-        self.moves = Moves(self.sides)
-        self.large = False  # whether the box is so large that draws tell of all others
+        self.draws = Draws(self.sides)
+        self.inwards = False  # whether boxes are looked for from the outside inwards
         self.extent = self.walls.best
         self._before = self.extent
         self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
@@ -200,6 +206,11 @@ class _Run:
             _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
             if faithful.all() and (yield self.task.domain).accepted:
                 return
+            inwards = bool(np.mean(~faithful) <= MOST_FAILING)
+            if inwards and self.sides.dims > MOST_FEATURES and not self._limited:
+                if self._look_inwards() and (yield from self._settle()):
+                    return
+                inwards = False
             self.walls.find()
         except OutOfBudget:
             small = self._small_boxes()
@@ -214,25 +225,48 @@ class _Run:
         if small and not self.walls.holds:
             yield _proposal(small)
         try:
-            if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
-                self._choose_cells()
-            self._grow(LEARNING_SHARE)
-            self._lower(LEARNING_SHARE)
+            if not (inwards and self._look_inwards()):
+                if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
+                    self._choose_cells()
+                self._grow(LEARNING_SHARE)
+                self._lower(LEARNING_SHARE)
         except OutOfBudget:
             if not self.slopes.failed.any():
                 return
-        accepted = yield from self._propose_nested()
-        if accepted is None and not self._limited:
+        accepted = yield from self._settle()
+        if not accepted and not self._limited:
             small = self._small_boxes()
             if small:
                 yield _proposal(small)  # better than nothing
-        if accepted is None or self.effort != "high":
-            return
-        try:
-            self._lower(AGAIN_SHARE)
-        except OutOfBudget:
-            return
-        yield from self._propose_nested(larger_than=accepted.log_share)
+
+    def _settle(self) -> Generator[Proposal, Attempt, bool]:
+        """Propose boxes until one is accepted; with much effort, larger ones then. Whether one was."""
+        accepted = yield from self._propose_nested()
+        if accepted is None:
+            return False
+        if self.effort == "high":
+            try:
+                self._lower(AGAIN_SHARE)
+            except OutOfBudget:
+                return True
+            yield from self._propose_nested(larger_than=accepted.log_share)
+        return True
+
+    def _look_inwards(self) -> bool:
+        """Look for the box among all of the domain, as draws of ever smaller ones say.
+
+        False, and nothing more, if the domain fails too often for that.
+        """
+        domain, count = self.task.domain, INWARD_DRAWS * self.sides.dims
+        points, faithful = self.sides.draw(domain, count)
+        if np.mean(~faithful) > MOST_FAILING:
+            return False
+        self.slopes, self.draws = Slopes(self.sides, self.sides.edge.copy()), Draws(self.sides)
+        self.inwards = True
+        self.extent = self.sides.edge.copy()
+        self._note(points, faithful, domain)
+        self._lower(float(np.mean(~faithful)))
+        return True
 
     def share(self, base: float) -> float:
         """A failing share above the allowed one."""
@@ -280,10 +314,9 @@ class _Run:
         start = np.minimum(self.walls.single, edge)
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
-        self.slopes, self.moves = Slopes(sides, edge.copy()), Moves(sides)
+        self.slopes, self.draws, self.inwards = Slopes(sides, edge.copy()), Draws(sides), False
         for batch in self.walls.drawn:
             self.slopes.note(*batch)
-            self.moves.note(*batch)
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
@@ -321,7 +354,6 @@ class _Run:
 
     def _grow(self, share: float) -> None:
         """Let the box grow, failing this often, until it no longer does."""
-        self.large = False
         self._start(self.share(share))
         draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
         self._draw(2 * draws)
@@ -340,10 +372,6 @@ class _Run:
     def _lower(self, first: float) -> None:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self.share(first)
-        self.large = self.sides.box(self.extent).log_share > LARGE
-        if self.large:
-            failures, count = self._counts()
-            start = min(start, max(failures / max(count, 1), self.allowed))
         self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
@@ -364,10 +392,15 @@ class _Run:
         self._before = self.extent.copy()
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
-        self.extent = self.slopes.largest(self.extent, aim, trust)
-        if self.large:
-            self.extent = self.moves.improved(self.slopes, self.extent, aim)
+        self.extent = self._largest(aim, trust)
         self._draw(draws)
+
+    def _largest(self, aim: float, trust: float) -> FloatArray:
+        """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
+        by_model = self.slopes.largest(self.extent, aim, trust)
+        if not self.inwards:
+            return by_model
+        return self.draws.better(self.slopes, aim, by_model, self.draws.largest(self.slopes, aim))
 
     def _cut_back(self, score: float) -> None:
         """Cut sides that alone hold many of the failures."""
@@ -390,12 +423,6 @@ class _Run:
             self.extent[side] = extent
             slopes.edge[side] = min(slopes.edge[side], extent)
 
-    def _peeled(self, rejected: Box) -> FloatArray:
-        """Extents of a rejected box, cut back until hardly any of the known failures are left in it."""
-        self.extent = self.sides.extent(rejected)
-        self._cut_back(0.0)
-        return self.extent
-
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         aims = np.array(AIMS) * self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
@@ -405,7 +432,8 @@ class _Run:
             sizes = self._sizes(self._modesty() * aims)
             boxes = self._nested(sizes)
             if rejected and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
-                sizes = [self._peeled(rejected[-1])]
+                within = self.sides.extent(rejected[-1])
+                sizes = [self.draws.largest(self.slopes, float(aims[0]), within)]
                 boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
@@ -419,7 +447,9 @@ class _Run:
                 return attempt.shape
             rejected.append(boxes[0])
             try:
-                self._learn(attempt, CUT_SCORE * 2.0 ** (2 - k))
+                self._learn(attempt, boxes[0], CUT_SCORE * 2.0 ** (2 - k))
+                if self.inwards and len(rejected) == MOST_INWARDS:
+                    return None
                 if not restarted and rejected[0].log_share - boxes[0].log_share > RESTART_LOSS:
                     restarted = True
                     self._grow(RESTART_SHARE)
@@ -435,20 +465,21 @@ class _Run:
         """
         sizes = [self.extent]
         for aim in aims:
-            extents = [self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])]
-            if self.large:
-                extents.append(self.moves.improved(self.slopes, sizes[-1], float(aim), sizes[-1]))
-            sizes.append(max(extents, key=lambda extent: self.sides.box(extent).log_share))
+            extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
+            if self.inwards:
+                by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
+                extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
+            sizes.append(extent)
         return sizes[1:]
 
-    def _learn(self, attempt: Attempt, score: float) -> None:
+    def _learn(self, attempt: Attempt, box: Box, score: float) -> None:
         """Learn from a rejection, most of all from its draws in the largest box."""
         points, faithful = attempt.points, attempt.faithful
-        self.slopes.note(points, faithful)
-        self.moves.note(points, faithful)
         first = attempt.drawn[0]
-        self.last = points[:first], faithful[:first]
-        self._cut_back(score)
+        self._note(points[:first], faithful[:first], box)
+        if not self.inwards:
+            self.slopes.note(points[first:], faithful[first:])
+            self._cut_back(score)
         self._keep_inside()
         self.slopes.fit(self.extent, *self._counts())
 
@@ -489,9 +520,15 @@ class _Run:
         return tuple(boxes)
 
     def _draw(self, count: int) -> None:
-        self.last = self.sides.draw(self.sides.box(self.extent), count)
-        self.slopes.note(*self.last)
-        self.moves.note(*self.last)
+        box = self.sides.box(self.extent)
+        self._note(*self.sides.draw(box, count), box)
+
+    def _note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
+        """Take note of draws of a box."""
+        self.last = points, faithful
+        self.draws.learn(self.slopes, self.sides.extent(box), *self._counts())
+        self.draws.note(points, faithful, box)
+        self.slopes.note(points, faithful)
 
     def _draws(self, count: int) -> int:
         return max(60, int(count * self.root * self.many))

@@ -23,7 +23,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, special
 
-from lime_guarantee.engine.kernels.moves import odds_after_moves
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -150,13 +149,8 @@ class Slopes:
 
     def failing(self, extent: FloatArray) -> float:
         """How often the box of some extents fails under the model."""
-        total = moments(self._scaled(extent), *self._weights()).sum(axis=0)
+        total = moments(self._scaled(extent), *self.weights()).sum(axis=0)
         return float(special.expit(log_odds(self.bias + self.shift, total)))
-
-    def odds_after(self, extent: FloatArray, tried: FloatArray) -> FloatArray:
-        """The log-odds of failing under the model once a single side has one of the extents tried for it."""
-        unit = np.tile(self.unit, 2)[:, np.newaxis]
-        return odds_after_moves(self.bias + self.shift, self._scaled(extent), tried / unit, *self._weights())
 
     def largest(
         self, extent: FloatArray, aim: float, trust: float, edge: FloatArray | None = None
@@ -183,7 +177,7 @@ class Slopes:
         self, extent: FloatArray, edge: FloatArray, target: float, trust: float
     ) -> tuple[float, FloatArray]:
         """The loss and the extents of the best box within the trust."""
-        weights, bias, dims = self._weights(), self.bias + self.shift, self.sides.dims
+        weights, bias, dims = self.weights(), self.bias + self.shift, self.sides.dims
         coarse = np.isin(np.arange(edge.size), self.sides.coarse)
         free = np.flatnonzero((edge > 0) & ~coarse)
         unit = np.tile(self.unit, 2)
@@ -244,12 +238,13 @@ class Slopes:
         # A side between two cells goes down to the nearer one.
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
         moves = 2 * coarse.size
-        scaled = climb(self.bias + self.shift, target, PENALTY, tried, *self._weights(), coarse, rungs, moves)
+        scaled = climb(self.bias + self.shift, target, PENALTY, tried, *self.weights(), coarse, rungs, moves)
         new = extent.copy()
         new[coarse] = scaled[coarse] * unit[:, 0]
         return new
 
-    def _weights(self) -> Weights:
+    def weights(self) -> Weights:
+        """The fitted weights, in present units."""
         return self.sides.home.width / self.unit, KNOTS, self.heights, self.pull
 
     def _scaled(self, extent: FloatArray) -> FloatArray:
@@ -268,7 +263,7 @@ class Slopes:
         """Shift the model so that the box fails about as often as it did."""
         expected = min(max(self.failing(extent), 1e-5), 0.9)
         share = (failures + PRIOR_FAILURES) / (draws + PRIOR_FAILURES / expected)
-        total = moments(self._scaled(extent), *self._weights()).sum(axis=0)
+        total = moments(self._scaled(extent), *self.weights()).sum(axis=0)
         target = float(special.logit(share))
         low, high = -30.0, 30.0
         for _ in range(40):
