@@ -13,6 +13,11 @@ import pytest
 for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[limit] = "1"
 
+# Some machines, containers above all, keep no bytecode. Then each of the dozens of processes that the suite
+# starts would compile all it imports again, which takes longer than most tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
 sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
