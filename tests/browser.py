@@ -11,9 +11,18 @@ from playwright.sync_api import sync_playwright
 PATIENCE = 300_000
 """What a busy machine may take to start a browser or to show a page, in milliseconds."""
 ARTEFACTS = Path(__file__).parent / "artefacts"  # screenshots, to look at; git does not keep them
+UNUSED = [
+    # The suggestions of an address bar that nobody sees: two thirds of what a small page takes.
+    "WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup",
+    # What playwright switches off. Of two such lists, chromium reads the last.
+    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding",
+    "ThirdPartyStoragePartitioning", "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints",
+    "NetworkTimeServiceQuerying", "AimEnabled", "PreconnectToSearch",
+]  # fmt: skip
 OPTIONS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
+    f"--disable-component-update --disable-sync --disable-features={','.join(UNUSED)}"
 )
 
 HANDLERS = """[...document.querySelectorAll("*")].flatMap(one => one.getAttributeNames())

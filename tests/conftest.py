@@ -13,6 +13,11 @@ import pytest
 for limit in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[limit] = "1"
 
+# Some machines, containers above all, keep no bytecode. Then each of the dozens of processes that the suite
+# starts would compile all it imports again, which takes longer than most tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 sys.path.insert(0, str(Path(__file__).parent))  # for naive.py and problems.py
 sys.path.append(str(Path(__file__).parent.parent))  # for benchmarks/, which is not installed
 
@@ -23,20 +28,20 @@ collect_ignore = [
 ]
 
 LONGEST = [
-    "test_guarantee",
-    "test_jit",
-    "test_scaffolding",
-    "test_packaging",
-    "test_audit_workers",
-    "test_notebooks",
-    "test_paper",
-    "test_cli_audit",
-    "test_free_cells",
-    "test_audit_run",
-    "test_hooks",
+    ["test_guarantee"],
+    ["test_jit"],
+    ["test_scaffolding"],
+    ["test_audit_run", "test_cli_audit", "test_audit_workers"],
+    ["test_free_cells"],
+    ["test_packaging"],
+    ["test_paper"],
+    ["test_imports"],
+    ["test_hooks"],
+    ["test_notebooks"],
 ]
 """Modules that take long. The second compiles in processes of its own: meanwhile one process, not two,
-compiles the kernels and keeps them on disk for all the others."""
+compiles the kernels and keeps them on disk for all the others. Those that stand together audit with two
+processes, which joblib keeps for the next audit of the same worker; the last of them kills them."""
 
 
 def longest_first(items, workers):
@@ -45,14 +50,17 @@ def longest_first(items, workers):
     Every worker is given as many neighbouring items as any other, and takes from the end of another's when it
     has none left. So short tests come last: no worker waits long for another's last one.
     """
-    groups = {name: [item for item in items if item.path.stem == name] for name in LONGEST}
-    others = iter([item for item in items if item.path.stem not in groups])
-    ordered = []
+    by_module = {name: [] for names in LONGEST for name in names}
+    others = []
+    for item in items:
+        by_module.get(item.path.stem, others).append(item)
+    groups = [[item for name in names for item in by_module[name]] for names in LONGEST]
+    ordered, rest = [], iter(others)
     for worker in range(workers):
-        share = [item for group in list(groups.values())[worker::workers] for item in group]
+        share = [item for group in groups[worker::workers] for item in group]
         room = (len(items) - len(ordered)) // (workers - worker) - len(share)
-        ordered += share + list(islice(others, max(room, 0)))
-    return ordered + list(others)
+        ordered += share + list(islice(rest, max(room, 0)))
+    return ordered + list(rest)
 
 
 def pytest_collection_modifyitems(config, items):

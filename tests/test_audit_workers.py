@@ -5,7 +5,6 @@ import functools
 import gc
 import importlib
 import os
-import sys
 import threading
 import warnings
 
@@ -24,14 +23,24 @@ from lime_guarantee.auditing.workers import CHUNK
 
 X, Y, NAMES = audit_models.data()
 TRAIN, ROWS = X[:400], X[400:408]
+TESTS = os.path.dirname(__file__)
 PATIENCE = 600
 """What a busy machine may take to start workers and to answer, in seconds."""
-PATIENT_DASK = {
+# Workers of dask are forks of one process that has imported what they need: some of them are killed here, and
+# a new one would import it all again.
+DASK = {
     "distributed.comm.timeouts.connect": f"{PATIENCE}s",
     "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
     "distributed.scheduler.worker-ttl": f"{PATIENCE}s",
+    "distributed.worker.multiprocessing-method": "forkserver",
 }
-PATIENT_RAY = {"worker_register_timeout_seconds": PATIENCE, "gcs_server_request_timeout_seconds": PATIENCE}
+NEEDED = ["distributed", "audit_models", "lime.lime_tabular", "lime_guarantee"]
+# By itself ray lets everything else on a machine go first (niceness 15).
+RAY = {
+    "worker_register_timeout_seconds": PATIENCE,
+    "gcs_server_request_timeout_seconds": PATIENCE,
+    "worker_niceness": 0,
+}
 
 
 def run(**changes):
@@ -58,20 +67,6 @@ def test_two_processes_give_the_same_report(serial):
     assert run(n_jobs=2).to_json() == serial.to_json()
 
 
-def test_an_explanation_that_cannot_be_sent_is_refused_and_not_waited_for():
-    """Also where it is not among the first: joblib asks for it while the others are being done."""
-    domain, locks = Domain.from_bounds([0], [1]), [None] * 6 * CHUNK + [threading.Lock()]
-    made = [
-        Problem(first, functools.partial(first, lock=lock), SameValue(0.1), [0.5], domain) for lock in locks
-    ]
-    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
-        audit(made, n_jobs=2, purity=0.9, confidence=0.9)
-
-
-def first(X, lock=None):
-    return X[:, 0]
-
-
 def test_threads_give_the_same_report_also_of_what_cannot_travel(serial):
     lock = threading.Lock()
 
@@ -93,14 +88,18 @@ def test_a_killed_process_is_an_error_and_a_checkpoint_goes_on(serial, tmp_path)
     assert run(predict_fn=predict, n_jobs=2, checkpoint=path).records == serial.records
 
 
-class SeesTests(distributed.WorkerPlugin):
-    """Lets every worker, also one that replaces another, import the models of these tests."""
+def test_an_explanation_that_cannot_be_sent_is_refused_and_not_waited_for():
+    """Also where it is not among the first: joblib asks for it while the others are being done."""
+    domain, locks = Domain.from_bounds([0], [1]), [None] * 6 * CHUNK + [threading.Lock()]
+    made = [
+        Problem(first, functools.partial(first, lock=lock), SameValue(0.1), [0.5], domain) for lock in locks
+    ]
+    with pytest.raises(InvalidInputError, match="cannot be sent to another process"):
+        audit(made, n_jobs=2, purity=0.9, confidence=0.9)
 
-    def __init__(self, path):
-        self.path = path
 
-    def setup(self, worker):
-        sys.path.insert(0, self.path)
+def first(X, lock=None):
+    return X[:, 0]
 
 
 def start_ray(attempts=20):
@@ -116,8 +115,7 @@ def start_ray(attempts=20):
                 num_cpus=2,
                 include_dashboard=False,
                 logging_level="ERROR",
-                _system_config=PATIENT_RAY,
-                runtime_env={"env_vars": {"PYTHONPATH": os.path.dirname(__file__)}},
+                _system_config=RAY,
             )
         except Exception:  # ray raises nothing more precise
             ray.shutdown()
@@ -128,7 +126,8 @@ def start_ray(attempts=20):
         gc.collect()  # processes that are left over warn now, and not in another test
 
 
-def test_a_ray_cluster_gives_the_same_report(serial):
+def test_a_ray_cluster_gives_the_same_report(serial, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", TESTS)  # an environment of ray's own would cost another pair of workers
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ray's own
         import ray
@@ -149,16 +148,18 @@ def dask_cluster():
     """Two worker processes."""
     with (
         warnings.catch_warnings(),
-        dask.config.set(PATIENT_DASK),
+        pytest.MonkeyPatch.context() as patch,
+        dask.config.set(DASK),
         contextlib.ExitStack() as stack,
     ):
         warnings.simplefilter("ignore")  # dask's own
+        patch.setenv("PYTHONPATH", TESTS)  # where the process that is forked finds our models
+        distributed.utils.get_mp_context().set_forkserver_preload(NEEDED)
         cluster = distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         )
         client = distributed.Client(stack.enter_context(cluster), timeout=PATIENCE)
-        stack.enter_context(client).register_plugin(SeesTests(os.path.dirname(__file__)))
-        yield client
+        yield stack.enter_context(client)
 
 
 def run_there(client, **changes):
