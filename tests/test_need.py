@@ -36,11 +36,23 @@ def test_what_is_needed_and_denied_comes_first_with_a_bound():
 
 
 def test_nobody_is_accused_for_a_feature_that_another_stands_in_for():
-    found = needs(np.sin(1.5 * (ROWS[:, 0] + ROWS[:, 1])), [1.0, 0.0, 0.0, 0.0])
+    rows = ROWS.copy()
+    rows[:, 0] = np.round(4 * rows[:, 0]) / 4
+    rows[:, 1] = np.where(np.arange(len(rows)) % 40 == 0, -rows[:, 0], rows[:, 0])
+    found = needs(np.sin(1.5 * (rows[:, 0] + rows[:, 1])), [0.9, 0.0, 0.1, 0.0], rows)
     twin = [need for need in found if need.feature == 1]
     assert twin, "the forest uses it, so it must be looked at"
     assert max(need.lower for need in twin) < 0.1
     assert all(need.honesty > 0.8 for need in found)
+
+
+def test_numbers_of_many_values_and_what_is_named_first_are_not_looked_at():
+    """LIME says little of a number that is average here, however much it matters elsewhere."""
+    assert 2 not in {need.feature for need in needs(ROWS[:, 2] + ROWS[:, 3], [1.0, 0.0, 0.0, 0.0])}
+    order = np.arange(1, len(ROWS))
+    students = Students(ROWS, ROWS[:, [3]])
+    assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=3) == ()
+    assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=2)[0].feature == 3
 
 
 def test_what_is_claimed_is_honest_however_much_it_is_needed():

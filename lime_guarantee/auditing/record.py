@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from lime_guarantee.auditing.evidence import Finding
 from lime_guarantee.auditing.need import Need
+from lime_guarantee.auditing.own_row import OwnRow
 from lime_guarantee.auditing.real_rows import DataCheck
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.region.codec import from_plain, to_plain
@@ -58,6 +59,8 @@ class AuditRecord:
         under-claimed first.
     shared_evaluations : int
         Real rows that were asked once for all explanations of the model: they are not in `evaluations`.
+    own_row : OwnRow or None
+        How far the answer to this very row moves with each of its cells; None where no real rows are known.
     """
 
     index: int
@@ -73,16 +76,18 @@ class AuditRecord:
     row_id: str | None = None
     needs: tuple[Need, ...] = ()
     shared_evaluations: int = 0
+    own_row: OwnRow | None = None
 
     @property
     def honesty(self) -> float | None:
         """From 0 to 1: the less, the more a feature is under-claimed; None if not measured.
 
-        The least of `Reliance.honesty` and of every `Need.honesty`.
+        The least of `Reliance.honesty`, `OwnRow.honesty` and every `Need.honesty`.
         """
         if self.reliance is None:
             return None
-        return min([self.reliance.honesty, *(need.honesty for need in self.needs)])
+        own = () if self.own_row is None else (self.own_row,)
+        return min(part.honesty for part in (self.reliance, *own, *self.needs))
 
     @property
     def fidelity(self) -> float | None:
