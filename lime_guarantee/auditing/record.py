@@ -84,10 +84,28 @@ class AuditRecord:
 
         The least of `Reliance.honesty`, `OwnRow.honesty` and every `Need.honesty`.
         """
-        if self.reliance is None:
-            return None
-        own = () if self.own_row is None else (self.own_row,)
-        return min(part.honesty for part in (self.reliance, *own, *self.needs))
+        return min((honesty for honesty, _ in self._measured), default=None)
+
+    @property
+    def under_claimed(self) -> int | None:
+        """The position of the feature that `honesty` is about; None if not measured."""
+        return min(self._measured, key=lambda found: found[0])[1] if self._measured else None
+
+    @property
+    def _measured(self) -> list[tuple[float, int]]:
+        """Every honesty that was measured, with its feature."""
+        found = [(part.honesty, part.worst) for part in (self.reliance, self.own_row) if part is not None]
+        return found + [(need.honesty, need.feature) for need in self.needs]
+
+    def denied(self, min_honesty: float) -> tuple[int, ...]:
+        """Positions of features that the answers go with and that are not claimed, where so much is asked.
+
+        First what is relied on nearby, then what the row itself shows, then what is needed.
+        """
+        relied = () if self.reliance is None else self.reliance.under_claimed(1.0 - min_honesty)
+        moved = () if self.own_row is None else self.own_row.denied(1.0 - min_honesty)
+        needed = (need.feature for need in self.needs if need.honesty < min_honesty)
+        return tuple(dict.fromkeys((*relied, *moved, *needed)))
 
     @property
     def fidelity(self) -> float | None:

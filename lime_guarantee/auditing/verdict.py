@@ -215,12 +215,12 @@ def _weight(reliance: Reliance, feature: int) -> str:
 
 def _moves(region: GuaranteeRegion, own: OwnRow, features: list[int]) -> str:
     parts = [
-        f"with {region.names[i]!r} by {100 * own.changes[i]:.2g} % ({100 * own.claimed[i]:.2g} % claimed)"
+        f"with {region.names[i]!r} by {share_text(own.changes[i])} (claimed: {share_text(own.claimed[i])})"
         for i in features
     ]
     return (
         "When cells of this very row are replaced by those of the real rows that are most alike elsewhere, "
-        f"its answer moves, in shares of the range of all answers, {', '.join(parts)}."
+        f"the model's answer moves {', '.join(parts)}, in the mean and of the range of its answers."
     )
 
 
