@@ -53,6 +53,7 @@ def test_numbers_of_many_values_and_what_is_named_first_are_not_looked_at():
     order = np.arange(1, len(ROWS))
     students = Students(ROWS, ROWS[:, [3]])
     assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=3) == ()
+    assert students._told == {}, "where there is nothing to look at, nothing is learnt"
     assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=2)[0].feature == 3
 
 

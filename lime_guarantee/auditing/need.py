@@ -13,6 +13,7 @@ lost holds for any model and any student (a gambler's wealth, row after row; see
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -106,9 +107,10 @@ class Students:
             part[places] = number
         return part
 
-    def has_few_values(self, feature: int) -> bool:
-        """Whether a feature has so few values that each of them can be looked at."""
-        return np.unique(self.rows[:, feature]).size <= FEW_VALUES
+    @cached_property
+    def of_few_values(self) -> frozenset[int]:
+        """Features with so few values that each of them can be looked at."""
+        return frozenset(i for i, column in enumerate(self.rows.T) if np.unique(column).size <= FEW_VALUES)
 
     def told(self, without: int | None = None) -> FloatArray:
         """What students say of all rows, learnt from the parts before; NaN for the first part.
@@ -174,9 +176,12 @@ def measure_needs(
     tested = nearest[part[nearest] > 0]
     if tested.size < FEWEST_ROWS:
         return ()
+    able = students.of_few_values - {first}
+    if not able:
+        return ()
     full = students.told()
     order = np.argsort(claimed - students.used, kind="stable").tolist()
-    chosen = [i for i in order if i != first and students.has_few_values(i)][:CANDIDATES]
+    chosen = [i for i in order if i in able][:CANDIDATES]
     chosen = [i for i in chosen if students.used[i] >= FEWEST_USED]
     scales = [(True, tested[:NEARBY])] if tested.size > NEARBY else []
     scales.append((False, tested))
