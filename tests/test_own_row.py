@@ -152,3 +152,8 @@ def test_features_that_move_the_answer_alike_are_named_in_the_order_of_what_is_r
     verdict, reason = verdict_of(replace(record, own_row=own, reliance=nearby, needs=()), Rules())
     assert verdict == "dishonest"
     assert reason.index("'x3'") < reason.index("'x2'") < reason.index("'x1'")
+    assert "more" not in reason
+    own = replace(own, changes=(0.8, 1.0, 0.96, 0.97), claimed=(0.0,) * 4, first=None)
+    _, reason = verdict_of(replace(record, own_row=own, reliance=nearby, needs=()), Rules())
+    assert "and so with 1 more" in reason
+    assert "'x0'" not in reason

@@ -132,7 +132,7 @@ def _hidden(record: AuditRecord, rules: Rules) -> str:
     moved = [i for i in _moved_most(record, by) if i not in named]
     if own is not None and moved:
         said.append(_moves(region, own, moved))
-        named.update(moved)
+        named.update(moved[:NAMED])
     needed = [need for need in record.needs if need.honesty < rules.min_honesty]
     if needed and needed[0].feature not in named:
         said.append(_needed(region, needed[0]))
@@ -145,8 +145,7 @@ def _moved_most(record: AuditRecord, by: float) -> tuple[int, ...]:
     if own is None:
         return ()
     nearby = own.gaps if reliance is None else reliance.gaps
-    found = sorted(own.denied(by), key=lambda i: (-round(own.gaps[i], 1), -nearby[i]))
-    return tuple(found[:NAMED])
+    return tuple(sorted(own.denied(by), key=lambda i: (-round(own.gaps[i], 1), -nearby[i])))
 
 
 def _tail(record: AuditRecord) -> str:
@@ -216,8 +215,10 @@ def _weight(reliance: Reliance, feature: int) -> str:
 def _moves(region: GuaranteeRegion, own: OwnRow, features: list[int]) -> str:
     parts = [
         f"with {region.names[i]!r} by {share_text(own.changes[i])} (claimed: {share_text(own.claimed[i])})"
-        for i in features
+        for i in features[:NAMED]
     ]
+    if len(features) > NAMED:
+        parts.append(f"and so with {len(features) - NAMED} more")
     return (
         "When cells of this very row are replaced by those of the real rows that are most alike elsewhere, "
         f"the model's answer moves {', '.join(parts)}, in the mean and of the range of its answers."
