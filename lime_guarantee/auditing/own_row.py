@@ -111,13 +111,14 @@ def look_at_own_row(
     changed, claimed = changes.mean(axis=0) / span, np.maximum(says.mean(axis=0) / span, shares)
     first = named_first(weights)
     worst = int(np.argmax(np.where(np.arange(len(domain)) == first, -np.inf, changed - claimed)))
+    different = np.unique(cells[:, worst], return_index=True)[1]
     return OwnRow(
         changes=tuple(changed.tolist()),
         claimed=tuple(claimed.tolist()),
         first=first,
         cells=DONORS,
         evaluations=asked,
-        examples=decoded_swaps(bases, cells, changes[:, worst], worst, domain),
+        examples=decoded_swaps(bases[different], cells[different], changes[different, worst], worst, domain),
     )
 
 
