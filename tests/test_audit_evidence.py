@@ -194,7 +194,7 @@ def test_every_row_that_is_asked_is_counted():
     record = audit([problem(counting)], data=data, **QUICK)[0]
     assert record.shared_evaluations == len(data)  # the real rows as they are: once for all explanations
     assert record.evaluations + record.shared_evaluations == counting.rows
-    assert record.reliance.evaluations == record.reliance.draws * 4
+    assert record.reliance.draws < record.reliance.evaluations <= record.reliance.draws * 4
 
 
 def test_evidence_is_asked_for_in_batches_no_larger_than_allowed():
@@ -301,7 +301,7 @@ class TestDataCheck:
     def test_a_region_whose_real_rows_fail_is_not_trusted(self):
         """Faithful on most of the volume, but the data lie in the rest of it, and so do the moved rows."""
         data = np.random.default_rng(0).normal([0.0, 0.995], [0.3, 0.001], (400, 2)).clip(-1, 1)
-        case = problem(lambda X: X[:, 0] + np.where(X[:, 1] > 0.99, 1.0, 0.0), dims=2)
+        case = problem(lambda X: X[:, 0] + np.where(X[:, 1] > 0.99, 0.8, 0.0), dims=2)
         record = audit([case], data=data, **QUICK)[0]
         assert record.region
         assert record.data_check.real_rate > 0.9

@@ -9,7 +9,8 @@ from test_reliance import RUNS, allowed
 from lime_guarantee import Domain, Problem, SameValue, audit
 from lime_guarantee.auditing.answered import MOST_ASKED, KeptAnswers, ask_rows, model_key
 from lime_guarantee.auditing.judge import claimed_shares
-from lime_guarantee.auditing.need import NEARBY, Students, _share_lower, measure_needs
+from lime_guarantee.auditing.need import NEARBY, Need, Students, _share_lower, measure_needs
+from lime_guarantee.auditing.verdict import Rules
 from lime_guarantee.problem.info import ExplanationInfo
 
 RNG = np.random.default_rng(0)
@@ -36,11 +37,29 @@ def test_what_is_needed_and_denied_comes_first_with_a_bound():
 
 
 def test_nobody_is_accused_for_a_feature_that_another_stands_in_for():
-    found = needs(np.sin(1.5 * (ROWS[:, 0] + ROWS[:, 1])), [1.0, 0.0, 0.0, 0.0])
+    rows = ROWS.copy()
+    rows[:, 0] = np.round(4 * rows[:, 0]) / 4
+    rows[:, 1] = np.where(np.arange(len(rows)) % 40 == 0, -rows[:, 0], rows[:, 0])
+    found = needs(np.sin(1.5 * (rows[:, 0] + rows[:, 1])), [0.9, 0.0, 0.1, 0.0], rows)
     twin = [need for need in found if need.feature == 1]
     assert twin, "the forest uses it, so it must be looked at"
     assert max(need.lower for need in twin) < 0.1
     assert all(need.honesty > 0.8 for need in found)
+
+
+def test_numbers_of_many_values_and_what_is_named_first_are_not_looked_at():
+    """LIME says little of a number that is average here, however much it matters elsewhere."""
+    assert 2 not in {need.feature for need in needs(ROWS[:, 2] + ROWS[:, 3], [1.0, 0.0, 0.0, 0.0])}
+    order = np.arange(1, len(ROWS))
+    students = Students(ROWS, ROWS[:, [3]])
+    assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=3) == ()
+    assert students._told == {}, "where there is nothing to look at, nothing is learnt"
+    assert measure_needs(students, order, 0, np.zeros(4), 0.005, 0.1, first=2)[0].feature == 3
+
+
+def test_a_gap_of_more_than_15_hundredths_is_beyond_what_is_allowed():
+    assert Need(0, 0.5, lower=0.36, claimed=0.2, rows=99, nearby=True).honesty < Rules.min_honesty
+    assert Need(0, 0.5, lower=0.34, claimed=0.2, rows=99, nearby=True).honesty > Rules.min_honesty
 
 
 def test_what_is_claimed_is_honest_however_much_it_is_needed():
@@ -85,14 +104,17 @@ def test_a_bound_is_too_high_no_more_often_than_stated(kind, runs):
 )
 def test_explanations_of_correlated_columns_are_called_dishonest_no_more_often_than_stated(runs):
     """Two columns go together; the model uses one, and a column of its own; both are claimed."""
-    error, wrong = 0.1, 0
+    error, wrong, looked_at = 0.1, 0, 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        rows = rng.normal(size=(240, 3))
-        rows[:, 1] = 0.99 * rows[:, 0] + 0.14 * rows[:, 1]
+        rows = rng.integers(-4, 5, (240, 3)).astype(float)
+        rows[:, 1] = np.where(rng.random(240) < 0.97, rows[:, 0], rows[:, 1])
         answers = (rows[:, 0] + rows[:, 2] > 0).astype(float)
-        wrong += any(need.honesty < 0.65 for need in needs(answers, [0.5, 0.0, 0.5], rows, error))
+        found = needs(answers, [0.5, 0.0, 0.5], rows, error)
+        wrong += any(need.honesty < 0.65 for need in found)
+        looked_at += any(need.feature == 1 for need in found)
     assert wrong <= allowed(runs, error)
+    assert looked_at > 0.5 * runs
 
 
 class Counting:

@@ -122,7 +122,9 @@ def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind, 
     honest = run(kind, rows, train, Biased())
     print(f"\n{world} {kind}: attacked {attacked.counts}, honest {honest.counts}")
     assert attacked.counts["trusted"] <= 0.05 * count, attacked.summary()
-    assert len(attacked.flagged) >= 0.8 * count, attacked.summary()  # the others are flat: a remark, no alarm
+    assert len(attacked.flagged) >= 0.95 * count, attacked.summary()
+    accused = attacked.counts["dishonest"] + attacked.counts["off-manifold"]
+    assert accused >= 0.8 * count, attacked.summary()
     assert len(honest.flagged) <= 0.05 * count, honest.summary()
 
 

@@ -98,7 +98,9 @@ def _record_figures(record: AuditRecord) -> list[tuple[str, str]]:
         found.append(("Explanation faithful on these (fidelity)", f"{counts} ({between})"))
     if record.reliance is not None:
         low, high = record.reliance.honesty_interval
-        found.append(("Honesty", f"{record.reliance.honesty:.2f} ({low:.2f} to {high:.2f})"))
+        nearby = f"{record.reliance.honesty:.2f} ({low:.2f} to {high:.2f})"
+        lower = record.honesty is not None and record.honesty < record.reliance.honesty
+        found.append(("Honesty", f"{record.honesty:.2f}; on rows nearby {nearby}" if lower else nearby))
     return found
 
 

@@ -45,8 +45,8 @@ def row_of(record: AuditRecord) -> dict[str, Any]:
         row["coverage_low"], row["coverage_high"] = record.coverage_interval
     if check is not None and check.inside:
         row["fidelity_low"], row["fidelity_high"] = check.fidelity_interval
-    if record.reliance is not None and region is not None:
-        row["under_claimed"] = region.names[record.reliance.worst]
+    if record.under_claimed is not None and region is not None:
+        row["under_claimed"] = region.names[record.under_claimed]
     if region is not None:
         row["gain"] = region.gain
     if check is not None:

@@ -10,6 +10,7 @@ from lime_guarantee.api import find_region
 from lime_guarantee.auditing.answered import Answered, KeptAnswers
 from lime_guarantee.auditing.evidence import Examination, Finding
 from lime_guarantee.auditing.need import Need, measure_needs
+from lime_guarantee.auditing.own_row import OwnRow, look_at_own_row, named_first
 from lime_guarantee.auditing.real_rows import RealRows, check_data, share_interval
 from lime_guarantee.auditing.record import AuditRecord
 from lime_guarantee.auditing.reliance import POOL, measure_reliance
@@ -89,6 +90,7 @@ def judge(
     verdict, reason = verdict_of(record, rules)
     asked += 0 if record.data_check is None else record.data_check.evaluations
     asked += 0 if record.reliance is None else record.reliance.evaluations
+    asked += 0 if record.own_row is None else record.own_row.evaluations
     asked = region.evaluations + problem.rows_each * asked
     # A thousand of them would not fit into memory; and model and data are the report's to tell.
     region = replace(region, problem=None, shape=None, origin=None)
@@ -127,6 +129,7 @@ def _on_real_rows(
             coverage=inside / len(known),
             coverage_interval=share_interval(inside, len(known)),
             needs=_needs(problem, known, answered, weights, rules),
+            own_row=_own_row(problem, known, answered, weights, batch_rows),
             shared_evaluations=problem.rows_each * answered.asked.size,
         )
     else:
@@ -153,11 +156,32 @@ def _needs(
         return ()
     label = 0 if problem.explained is None else problem.explained.label or 0
     column = label if answered.answers.ndim == 2 else 0
-    hardly = getattr(problem.agreement, "tolerance", None) or 0.1 * float(
-        np.ptp(answered.answers[answered.asked])
-    )
     claimed = claimed_shares(problem, known.domain.decode(known.coordinates), weights)
-    return measure_needs(answered.students, nearest, column, claimed, rules.error / 4, hardly)
+    hardly, first = _hardly(problem, answered), named_first(weights)
+    return measure_needs(answered.students, nearest, column, claimed, rules.error / 4, hardly, first)
+
+
+def _own_row(
+    problem: Problem, known: RealRows, answered: Answered, weights: FloatArray, batch_rows: int
+) -> OwnRow | None:
+    """What changes with every cell of the row itself."""
+    if answered.asked.size == 0:
+        return None
+    span = max(float(np.ptp(_explained(problem, answered), axis=0).max()), _hardly(problem, answered))
+    return look_at_own_row(problem, known, weights, span or 1.0, batch_rows)
+
+
+def _explained(problem: Problem, answered: Answered) -> FloatArray:
+    """The answers to real rows that are explained; all scores, where no label says which."""
+    answers = answered.answers[answered.asked].reshape(answered.asked.size, -1)
+    label = None if problem.explained is None else problem.explained.label
+    return answers if label is None or answers.shape[1] == 1 else answers[:, label : label + 1]
+
+
+def _hardly(problem: Problem, answered: Answered) -> float:
+    """An answer that differs by less hardly differs: the tolerance, or a tenth of the range."""
+    tolerance = getattr(problem.agreement, "tolerance", None)
+    return tolerance or 0.1 * float(np.ptp(answered.answers[answered.asked]))
 
 
 def claimed_shares(problem: Problem, rows: AnyArray, weights: FloatArray) -> FloatArray:

@@ -13,10 +13,12 @@ lost holds for any model and any student (a gambler's wealth, row after row; see
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import special
 
+from lime_guarantee.auditing.real_rows import FEW_VALUES
 from lime_guarantee.engine.certify.bounds import BETS
 from lime_guarantee.support.arrays import AnyArray, FloatArray, IntArray
 
@@ -32,7 +34,9 @@ NEARBY = 150
 """Rows around the instance on which students are tested; a second time they are tested on all."""
 
 CANDIDATES, FEWEST_USED = 4, 0.02
-"""Features looked at: those that the first student uses most beyond what is claimed, so many, and so much."""
+"""Features looked at: those that the first student uses most beyond what is claimed, so many, and so much.
+They have at most `FEW_VALUES` values: of a number, an explanation speaks of how it is here, and need of all
+that it is elsewhere."""
 
 WEIGHT = 7 / 3
 """What a unit of need counts in honesty: more than one of reliance, because a feature is needed only as far
@@ -103,6 +107,11 @@ class Students:
             part[places] = number
         return part
 
+    @cached_property
+    def of_few_values(self) -> frozenset[int]:
+        """Features with so few values that each of them can be looked at."""
+        return frozenset(i for i, column in enumerate(self.rows.T) if np.unique(column).size <= FEW_VALUES)
+
     def told(self, without: int | None = None) -> FloatArray:
         """What students say of all rows, learnt from the parts before; NaN for the first part.
 
@@ -143,6 +152,7 @@ def measure_needs(
     claimed: FloatArray,
     error: float,
     hardly: float,
+    first: int | None = None,
 ) -> tuple[Need, ...]:
     """How far the features are needed that an explanation may claim too little of; the worst first.
 
@@ -159,16 +169,20 @@ def measure_needs(
         The probability that any lower bound is too high.
     hardly : float
         An answer that differs by less hardly differs.
+    first : int or None
+        The feature that the explanation names first: it is not denied, and not looked at.
     """
     part = students.part
     tested = nearest[part[nearest] > 0]
     if tested.size < FEWEST_ROWS:
         return ()
+    able = students.of_few_values - {first}
+    if not able:
+        return ()
     full = students.told()
-    beyond = students.used - claimed
-    chosen = [
-        int(i) for i in np.argsort(-beyond, kind="stable")[:CANDIDATES] if students.used[i] >= FEWEST_USED
-    ]
+    order = np.argsort(claimed - students.used, kind="stable").tolist()
+    chosen = [i for i in order if i in able][:CANDIDATES]
+    chosen = [i for i in chosen if students.used[i] >= FEWEST_USED]
     scales = [(True, tested[:NEARBY])] if tested.size > NEARBY else []
     scales.append((False, tested))
     level = error / (CANDIDATES * len(scales))

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from lime_guarantee.auditing.evidence import Finding
 from lime_guarantee.auditing.need import Need
+from lime_guarantee.auditing.own_row import OwnRow
 from lime_guarantee.auditing.real_rows import DataCheck
 from lime_guarantee.auditing.reliance import Reliance
 from lime_guarantee.region.codec import from_plain, to_plain
@@ -58,6 +59,8 @@ class AuditRecord:
         under-claimed first.
     shared_evaluations : int
         Real rows that were asked once for all explanations of the model: they are not in `evaluations`.
+    own_row : OwnRow or None
+        How far the answer to this very row moves with each of its cells; None where no real rows are known.
     """
 
     index: int
@@ -73,16 +76,36 @@ class AuditRecord:
     row_id: str | None = None
     needs: tuple[Need, ...] = ()
     shared_evaluations: int = 0
+    own_row: OwnRow | None = None
 
     @property
     def honesty(self) -> float | None:
         """From 0 to 1: the less, the more a feature is under-claimed; None if not measured.
 
-        The least of `Reliance.honesty` and of every `Need.honesty`.
+        The least of `Reliance.honesty`, `OwnRow.honesty` and every `Need.honesty`.
         """
-        if self.reliance is None:
-            return None
-        return min([self.reliance.honesty, *(need.honesty for need in self.needs)])
+        return min((honesty for honesty, _ in self._measured), default=None)
+
+    @property
+    def under_claimed(self) -> int | None:
+        """The position of the feature that `honesty` is about; None if not measured."""
+        return min(self._measured, key=lambda found: found[0])[1] if self._measured else None
+
+    @property
+    def _measured(self) -> list[tuple[float, int]]:
+        """Every honesty that was measured, with its feature."""
+        found = [(part.honesty, part.worst) for part in (self.reliance, self.own_row) if part is not None]
+        return found + [(need.honesty, need.feature) for need in self.needs]
+
+    def denied(self, min_honesty: float) -> tuple[int, ...]:
+        """Positions of features that the answers go with and that are not claimed, where so much is asked.
+
+        First what is relied on nearby, then what the row itself shows, then what is needed.
+        """
+        relied = () if self.reliance is None else self.reliance.under_claimed(1.0 - min_honesty)
+        moved = () if self.own_row is None else self.own_row.denied(1.0 - min_honesty)
+        needed = (need.feature for need in self.needs if need.honesty < min_honesty)
+        return tuple(dict.fromkeys((*relied, *moved, *needed)))
 
     @property
     def fidelity(self) -> float | None:

@@ -87,6 +87,8 @@ class Reliance:
         The probability with which all lower ends hold together, and all upper ends, too.
     examples : tuple of Swap
         Swaps of the feature that is under-claimed most, the greatest change first.
+    evaluations : int
+        Rows that were asked of the model: those that are drawn twice count once.
     """
 
     shares: tuple[float, ...]
@@ -98,11 +100,7 @@ class Reliance:
     real: bool
     confidence: float
     examples: tuple[Swap, ...] = ()
-
-    @property
-    def evaluations(self) -> int:
-        """Rows that were asked of the model."""
-        return self.draws * (len(self.shares) + 1)
+    evaluations: int = 0
 
     @property
     def gaps(self) -> tuple[float, ...]:
@@ -136,6 +134,29 @@ class Reliance:
         return tuple(sorted(found, key=lambda i: self.gaps[i]))
 
 
+class Donors:
+    """For every base and feature, the rows of a pool that are most alike in the other features.
+
+    Parameters
+    ----------
+    bases, pool : arrays of shape (n, D)
+        Rows, as `Domain.encode` gives them.
+    domain : Domain
+    """
+
+    def __init__(self, bases: FloatArray, pool: FloatArray, domain: Domain) -> None:
+        self.bases, self.pool = bases, pool
+        self.lengths = apart(bases, pool, domain)
+        self.total = self.lengths.sum(axis=2)
+
+    def alike(self, i: int) -> tuple[IntArray, IntArray]:
+        """Of every base, rows with another value of feature i, the most alike first, and their number."""
+        differs = self.pool[:, i] != self.bases[:, i, np.newaxis]
+        elsewhere = np.where(differs, self.total - self.lengths[:, :, i], np.inf)
+        order = np.argsort(elsewhere, axis=1, kind="stable")[:, :DONORS]
+        return np.asarray(order), np.asarray(np.minimum(differs.sum(axis=1), DONORS))
+
+
 def swap_cells(bases: FloatArray, pool: FloatArray, domain: Domain, rng: np.random.Generator) -> FloatArray:
     """For every base and feature, the value that the feature gets from a row alike in the other features.
 
@@ -151,15 +172,9 @@ def swap_cells(bases: FloatArray, pool: FloatArray, domain: Domain, rng: np.rand
     array of shape (n, D)
         A base's own value, where no row has another one.
     """
-    lengths = apart(bases, pool, domain)
-    total = lengths.sum(axis=2)
-    cells = bases.copy()
-    places = np.arange(len(bases))
+    donors, places, cells = Donors(bases, pool, domain), np.arange(len(bases)), bases.copy()
     for i in range(bases.shape[1]):
-        differs = pool[:, i] != bases[:, i, np.newaxis]
-        elsewhere = np.where(differs, total - lengths[:, :, i], np.inf)
-        alike = np.argsort(elsewhere, axis=1, kind="stable")[:, :DONORS]
-        known = np.minimum(differs.sum(axis=1), DONORS)
+        alike, known = donors.alike(i)
         chosen = alike[places, (rng.random(len(bases)) * known).astype(np.int64)]
         cells[:, i] = np.where(known > 0, pool[chosen, i], bases[:, i])
     return cells
@@ -172,7 +187,7 @@ def ask_swaps(
     domain: Domain,
     label: int | None = None,
     batch_rows: int = BATCH_ROWS,
-) -> FloatArray:
+) -> tuple[FloatArray, int]:
     """How much an answer to every base changes when each of its cells is replaced.
 
     Parameters
@@ -188,22 +203,25 @@ def ask_swaps(
 
     Returns
     -------
-    array of shape (n, D)
+    changes : array of shape (n, D)
+    asked : int
+        Rows that were asked: each once, however often it comes.
     """
     count, dims = bases.shape
     rows = np.repeat(bases[np.newaxis], dims + 1, axis=0)
     for i in range(dims):
         rows[i + 1, :, i] = cells[:, i]
-    raw = domain.decode(rows.reshape(-1, dims))
+    different, place = np.unique(rows.reshape(-1, dims), axis=0, return_inverse=True)
+    raw = domain.decode(different)
     asked = [answer(raw[start : start + batch_rows]) for start in range(0, len(raw), batch_rows)]
-    answers = np.concatenate(asked)
+    answers = np.concatenate(asked)[place.ravel()]
     if answers.ndim == 2 and label is not None:
         answers = answers[:, label]
     answers = answers.reshape(dims + 1, count, *answers.shape[1:])
     changes = np.abs(answers[1:] - answers[0])
     if changes.ndim == 3:
         changes = changes.sum(axis=2) / 2.0  # of probabilities, how much of them moves
-    return np.asarray(changes.T)
+    return np.asarray(changes.T), len(raw)
 
 
 def row_shares(changes: FloatArray, tolerance: float) -> FloatArray:
@@ -269,7 +287,8 @@ def measure_reliance(
         draws=len(drawn.bases),
         real=real,
         confidence=1.0 - error,
-        examples=_examples(drawn.bases, drawn.cells, drawn.changes[:, worst], worst, known.domain),
+        examples=decoded_swaps(drawn.bases, drawn.cells, drawn.changes[:, worst], worst, known.domain),
+        evaluations=drawn.asked,
     )
 
 
@@ -281,6 +300,7 @@ class _Drawn:
         self.bases = self.cells = self.changes = np.empty((0, len(known.domain)))
         attributions = problem.explained is not None and problem.explained.attributions
         self.claims: FloatArray | None = self.changes if attributions else None
+        self.asked = 0
 
     def add(self, count: int, rng: np.random.Generator) -> None:
         """Draw so many more, and ask about them."""
@@ -290,9 +310,11 @@ class _Drawn:
         cells = swap_cells(bases, known.coordinates[: min(POOL, most)], known.domain, rng)
         label = None if problem.explained is None else problem.explained.label
         given = (bases, cells, known.domain, label, self.batch_rows)
-        self.changes = np.concatenate([self.changes, ask_swaps(problem.model_answers, *given)])
+        changes, asked = ask_swaps(problem.model_answers, *given)
+        self.changes, self.asked = np.concatenate([self.changes, changes]), self.asked + asked
         if self.claims is not None:
-            self.claims = np.concatenate([self.claims, ask_swaps(problem.surrogate_answers, *given)])
+            claims, _ = ask_swaps(problem.surrogate_answers, *given)
+            self.claims = np.concatenate([self.claims, claims])
         self.bases, self.cells = np.concatenate([self.bases, bases]), np.concatenate([self.cells, cells])
 
 
@@ -318,7 +340,7 @@ def _tolerance(problem: Problem, changes: FloatArray) -> float:
     return float(changes.max() / 10.0 if tolerance is None else tolerance) or 1.0
 
 
-def _examples(
+def decoded_swaps(
     bases: FloatArray, cells: FloatArray, changes: FloatArray, feature: int, domain: Domain
 ) -> tuple[Swap, ...]:
     """The swaps of one feature that change the answer most."""

@@ -2,10 +2,10 @@
 
 Two verdicts accuse, and each has an error rate: "off-manifold" (real rows fail more often than their twins)
 and "dishonest" (a feature is relied on or needed, and not claimed). Half of `Rules.error` goes to each;
-reliance and need have a quarter each. "trusted" needs a certificate, which has a confidence of its own, and
-is given only where it is shown that no feature is relied on by much more than is claimed; a quarter of
-`Rules.error` is the probability that this is shown wrongly.
-The other verdicts rest on counts, and the sentence has them.
+reliance and need have a quarter each, and what the row itself says is counted, not estimated. "trusted"
+needs a certificate, which has a confidence of its own, and is given only where it is shown that no feature is
+relied on by much more than is claimed; a quarter of `Rules.error` is the probability that this is shown
+wrongly. The other verdicts rest on counts, and the sentence has them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lime_guarantee.auditing.need import Need
+from lime_guarantee.auditing.own_row import NAMED, OwnRow
+from lime_guarantee.auditing.own_row import WEIGHT as OWN_WEIGHT
 from lime_guarantee.auditing.real_rows import MARGIN, DataCheck
 from lime_guarantee.auditing.record import AuditRecord, Verdict
 from lime_guarantee.auditing.reliance import Reliance
@@ -60,6 +62,7 @@ class Rules:
 def definitions(rules: Rules) -> dict[str, str]:
     """What each verdict means under these rules, in a sentence, from the best to the worst."""
     beyond = share_text(1.0 - rules.min_honesty)
+    moved = share_text(min(1.0, (1.0 - rules.min_honesty) / OWN_WEIGHT))
     return {
         "trusted": "A region is certified, the explanation is faithful on the real rows in it, its weights "
         "are tested there, and it is shown that the model relies on no feature by more than "
@@ -73,8 +76,9 @@ def definitions(rules: Rules) -> dict[str, str]:
         "feature.",
         "unfaithful": "The explanation misses the model at its own input.",
         "dishonest": "On real rows nearby, a feature's share of what the model relies on exceeds what the "
-        f"explanation claims by more than {beyond}, beyond doubt; or the model's answers to real rows cannot "
-        "be told without a feature that is hardly claimed.",
+        f"explanation claims by more than {beyond}, beyond doubt; or the answer to this very row moves with "
+        f"it by {moved} of the range more than is claimed; "
+        "or the model's answers to real rows cannot be told without a feature that is hardly claimed.",
         "off-manifold": f"The explanation fails on real rows by {share_text(MARGIN)} more often, beyond "
         "doubt, than on the same rows with every feature moved a little: the model may tell real rows from "
         "made-up ones.",
@@ -113,14 +117,35 @@ def verdict_of(record: AuditRecord, rules: Rules) -> tuple[Verdict, str]:
 
 
 def _hidden(record: AuditRecord, rules: Rules) -> str:
-    """What the model relies on, or what its answers need, and the explanation does not claim; or nothing."""
-    region, reliance = record.region, record.reliance
+    """What the model's answers go with, and the explanation does not claim; or nothing.
+
+    A feature is named once: by what is relied on nearby, by the row itself, or by what is needed.
+    """
+    region, reliance, own = record.region, record.reliance, record.own_row
+    by = 1.0 - rules.min_honesty
     assert region is not None
-    denied = () if reliance is None else reliance.under_claimed(1.0 - rules.min_honesty)
-    needed = [need for need in record.needs if need.honesty < rules.min_honesty]
+    said, named = [], set[int]()
+    denied = () if reliance is None else reliance.under_claimed(by)
     if reliance is not None and denied:
-        return _relies(region, reliance, denied[0])
-    return _needed(region, needed[0]) if needed else ""
+        said.append(_relies(region, reliance, denied[0]))
+        named.add(denied[0])
+    moved = [i for i in _moved_most(record, by) if i not in named]
+    if own is not None and moved:
+        said.append(_moves(region, own, moved))
+        named.update(moved[:NAMED])
+    needed = [need for need in record.needs if need.honesty < rules.min_honesty]
+    if needed and needed[0].feature not in named:
+        said.append(_needed(region, needed[0]))
+    return " ".join(said)
+
+
+def _moved_most(record: AuditRecord, by: float) -> tuple[int, ...]:
+    """Denied features that move the answer to the row: of two alike, first what is relied on nearby."""
+    own, reliance = record.own_row, record.reliance
+    if own is None:
+        return ()
+    nearby = own.gaps if reliance is None else reliance.gaps
+    return tuple(sorted(own.denied(by), key=lambda i: (-round(own.gaps[i], 1), -nearby[i])))
 
 
 def _tail(record: AuditRecord) -> str:
@@ -185,6 +210,19 @@ def _rows(reliance: Reliance) -> str:
 
 def _weight(reliance: Reliance, feature: int) -> str:
     return f"the explanation claims {100 * reliance.claimed[feature]:.2g} %"
+
+
+def _moves(region: GuaranteeRegion, own: OwnRow, features: list[int]) -> str:
+    parts = [
+        f"with {region.names[i]!r} by {share_text(own.changes[i])} (claimed: {share_text(own.claimed[i])})"
+        for i in features[:NAMED]
+    ]
+    if len(features) > NAMED:
+        parts.append(f"and so with {len(features) - NAMED} more")
+    return (
+        "When cells of this very row are replaced by those of the real rows that are most alike elsewhere, "
+        f"the model's answer moves {', '.join(parts)}, in the mean and of the range of its answers."
+    )
 
 
 def _relies(region: GuaranteeRegion, reliance: Reliance, feature: int) -> str:

@@ -121,7 +121,7 @@ class AuditColumns:
         return columns
 
     def _add(self, record: AuditRecord, allowed_gap: float) -> None:
-        region, reliance = record.region, record.reliance
+        region = record.region
         self.index.append(record.index)
         self.row_id.append(record.row_id)
         self.verdict.append(record.verdict)
@@ -129,8 +129,7 @@ class AuditColumns:
         self.coverage.append(_short(record.coverage) if region else None)  # without a region, of nothing
         self.fidelity.append(_short(record.fidelity))
         self.honesty.append(_short(record.honesty))
-        under = () if reliance is None else reliance.under_claimed(allowed_gap)
-        self.under_claimed.append(list(under))
+        self.under_claimed.append(list(record.denied(1.0 - allowed_gap)))
         incomplete = [finding.feature for finding in record.findings if finding.incomplete]
         self.left_out.append([] if region is None else [region.names.index(name) for name in incomplete])
         explained = None if region is None else region.explained

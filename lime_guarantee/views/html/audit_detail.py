@@ -20,6 +20,7 @@ from lime_guarantee.views.feature_row import FeatureRow, feature_rows, shown_ord
 if TYPE_CHECKING:
     from lime_guarantee.auditing.evidence import Finding
     from lime_guarantee.auditing.need import Need
+    from lime_guarantee.auditing.own_row import OwnRow
     from lime_guarantee.auditing.real_rows import DataCheck, Said
     from lime_guarantee.auditing.record import AuditRecord
     from lime_guarantee.auditing.reliance import Reliance
@@ -110,9 +111,21 @@ def _on_real_rows(record: AuditRecord, region: GuaranteeRegion) -> dict[str, Any
     if reliance is not None:
         found["lines"].append(_reliance(reliance, region))
         found["swaps"] = _swaps(reliance, region)
+    if record.own_row is not None:
+        found["lines"].append(_own_row(record.own_row, region))
     if record.needs and record.needs[0].lower > 0:
         found["lines"].append(_need(record.needs[0], region))
     return found
+
+
+def _own_row(own: OwnRow, region: GuaranteeRegion) -> str:
+    """The cell of the row with which the answer moves most beyond what is claimed, in words."""
+    worst = own.worst
+    return (
+        f"In this very row, with {region.names[worst]!r} from the {own.cells} real rows that are most alike "
+        f"elsewhere, the model's answer moves by {share_text(own.changes[worst])} of its range in the mean, "
+        f"and the explanation claims {share_text(own.claimed[worst])}."
+    )
 
 
 def _need(need: Need, region: GuaranteeRegion) -> str:
