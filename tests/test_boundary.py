@@ -142,6 +142,18 @@ def test_old_draws_are_forgotten_and_what_the_others_stand_for_is_counted_anew(m
     assert draws._failing(slopes, sides.edge) == pytest.approx(0.5, abs=0.05)
 
 
+def test_draws_of_boxes_without_a_volume_to_speak_of_are_still_told_apart():
+    """With 600 features a small box is 1e-1000 of the domain."""
+    task = task_of(lambda X: X[:, 0] < 0.0, cube_domain(600), np.zeros(600))
+    sides = Sides(task, 0)
+    slopes, draws = Slopes(sides, sides.edge.copy()), Draws(sides)
+    for extent in (0.01 * sides.edge, 1e-4 * sides.edge):
+        box = sides.box(extent)
+        draws.note(*sides.draw(box, 300), box)
+        slopes.fit(extent, 150, 300)
+        assert draws._failing(slopes, extent) == pytest.approx(0.5, abs=0.1)
+
+
 def test_the_model_is_trusted_as_far_as_it_told_what_fresh_draws_would_do():
     sides, slopes, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 300)
     half = sides.edge.copy()

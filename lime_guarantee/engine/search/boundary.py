@@ -191,8 +191,7 @@ class _Run:
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.walls = Walls(self.sides)
         self.slopes = Slopes(self.sides, self.walls.best)
-        self.draws = Draws(self.sides)
-        self.inwards = False  # whether boxes are looked for from the outside inwards
+        self.draws: Draws | None = None  # where boxes are looked for from the outside inwards
         self.extent = self.walls.best
         self._before = self.extent
         self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
@@ -262,7 +261,6 @@ class _Run:
         if np.mean(~faithful) > MOST_FAILING:
             return False
         self.slopes, self.draws = Slopes(self.sides, self.sides.edge.copy()), Draws(self.sides)
-        self.inwards = True
         self.extent = self.sides.edge.copy()
         self._note(points, faithful, domain)
         self._lower(float(np.mean(~faithful)))
@@ -314,7 +312,7 @@ class _Run:
         start = np.minimum(self.walls.single, edge)
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
-        self.slopes, self.draws, self.inwards = Slopes(sides, edge.copy()), Draws(sides), False
+        self.slopes, self.draws = Slopes(sides, edge.copy()), None
         for batch in self.walls.drawn:
             self.slopes.note(*batch)
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
@@ -398,7 +396,7 @@ class _Run:
     def _largest(self, aim: float, trust: float) -> FloatArray:
         """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
         by_model = self.slopes.largest(self.extent, aim, trust)
-        if not self.inwards:
+        if self.draws is None:
             return by_model
         return self.draws.better(self.slopes, aim, by_model, self.draws.largest(self.slopes, aim))
 
@@ -427,13 +425,13 @@ class _Run:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         aims = np.array(AIMS) * self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
+        attempt: Attempt | None = None
         restarted = False
         for k in range(MOST_ATTEMPTS):
             sizes = self._sizes(self._modesty() * aims)
             boxes = self._nested(sizes)
-            if rejected and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
-                within = self.sides.extent(rejected[-1])
-                sizes = [self.draws.largest(self.slopes, float(aims[0]), within)]
+            if attempt and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
+                sizes = [self._cut_as_drawn(rejected[-1], attempt, float(aims[0]))]
                 boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
@@ -448,7 +446,7 @@ class _Run:
             rejected.append(boxes[0])
             try:
                 self._learn(attempt, boxes[0], CUT_SCORE * 2.0 ** (2 - k))
-                if self.inwards and len(rejected) == MOST_INWARDS:
+                if self.draws is not None and len(rejected) == MOST_INWARDS:
                     return None
                 if not restarted and rejected[0].log_share - boxes[0].log_share > RESTART_LOSS:
                     restarted = True
@@ -458,6 +456,14 @@ class _Run:
                 return None
         return None
 
+    def _cut_as_drawn(self, rejected: Box, attempt: Attempt, aim: float) -> FloatArray:
+        """Extents within a rejected box that fail no more than the aim, as its own draws say."""
+        draws, first = self.draws, attempt.drawn[0]
+        if draws is None:
+            draws = Draws(self.sides)
+            draws.note(attempt.points[:first], attempt.faithful[:first], rejected)
+        return draws.largest(self.slopes, aim, self.sides.extent(rejected))
+
     def _sizes(self, aims: FloatArray) -> list[FloatArray]:
         """Extents of nested boxes that fail as often as the aims under the model.
 
@@ -466,7 +472,7 @@ class _Run:
         sizes = [self.extent]
         for aim in aims:
             extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
-            if self.inwards:
+            if self.draws is not None:
                 by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
                 extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
             sizes.append(extent)
@@ -477,7 +483,7 @@ class _Run:
         points, faithful = attempt.points, attempt.faithful
         first = attempt.drawn[0]
         self._note(points[:first], faithful[:first], box)
-        if not self.inwards:
+        if self.draws is None:
             self.slopes.note(points[first:], faithful[first:])
             self._cut_back(score)
         self._keep_inside()
@@ -526,8 +532,9 @@ class _Run:
     def _note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
         """Take note of draws of a box."""
         self.last = points, faithful
-        self.draws.learn(self.slopes, self.sides.extent(box), *self._counts())
-        self.draws.note(points, faithful, box)
+        if self.draws is not None:
+            self.draws.learn(self.slopes, self.sides.extent(box), *self._counts())
+            self.draws.note(points, faithful, box)
         self.slopes.note(points, faithful)
 
     def _draws(self, count: int) -> int:

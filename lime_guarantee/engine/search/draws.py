@@ -33,8 +33,9 @@ MEMORY = 0.8
 LEAST_GAIN = 0.01
 """The least gain of log volume for which a side is moved."""
 
-TINY = 1e-12
-"""Extents that differ by less are the same."""
+TINY, MOST_DENSE = 1e-12, 600.0
+"""Extents that differ by less are the same; and the logarithm of the greatest density, so that none is
+infinite."""
 
 
 class Draws:
@@ -54,13 +55,17 @@ class Draws:
         self._far = np.empty((0, 2 * sides.dims))  # how far each draw lies beyond the home, towards each side
         self._first = np.empty(self._far.shape, dtype=np.int64)  # the first place at which a side holds it
         self._failed = np.empty(0, dtype=np.bool_)
-        self._density = np.empty(0)  # draws to be expected around each, per volume
+        self._density = np.empty(0)  # draws to be expected around each, per volume of the first box
         self._boxes: list[tuple[Box, int, float]] = []  # in which was drawn, how often, and how densely
+        self._first_share = 0.0
         self._evidence = np.zeros(len(TRUSTS))
 
     def note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
         """Take note of draws of a box."""
-        home, density = self.sides.home, len(points) * np.exp(-box.log_share)
+        home = self.sides.home
+        if not self._boxes:
+            self._first_share = box.log_share
+        density = len(points) * float(np.exp(min(self._first_share - box.log_share, MOST_DENSE)))
         far = np.concatenate([home.lower - points, points - home.upper], axis=1)
         first = np.empty(far.shape, dtype=np.int64)
         for side, count in enumerate(self._counts):
