@@ -21,7 +21,8 @@ from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
 PLACES = FEW_CELLS + 1
-"""Places at which a side is tried, from the instance to the edge; sides of few cells are tried at these."""
+"""Places at which a side is tried, from the instance to the edge. Sides of few cells are tried at the ends of
+their cells."""
 
 TRUSTS = (3.0, 10.0, 30.0)
 """As how many failures the model's word counts: whichever told best how often fresh draws would fail. Trees
