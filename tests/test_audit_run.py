@@ -1,6 +1,11 @@
 """Many explanations: the same report whatever the workers, whatever is cut off."""
 
+import ctypes
 import json
+import os
+import signal
+import sys
+import time
 
 import audit_models
 import numpy as np
@@ -283,3 +288,31 @@ def test_coverage_decides_what_is_narrow():
     report = run(min_coverage=1.0, X=ROWS[:3])
     assert not any(record.verdict == "trusted" for record in report)
     assert np.all([record.coverage < 1 for record in report if record.verdict == "narrow"])
+
+
+def test_ctrl_c_that_a_callback_of_c_swallows_still_ends_the_audit(tmp_path, capfd):
+    """Python prints such a KeyboardInterrupt, and forgets it; compilers have such callbacks."""
+    pressed = []
+
+    @ctypes.CFUNCTYPE(None)
+    def press():
+        os.kill(os.getpid(), signal.SIGINT)
+        pressed.append(time.sleep(0.01))  # where it is raised
+
+    def predict(X):
+        if path.exists() and path.read_text().count("\n") == 3 and not pressed:
+            press()
+            pressed.append("asked")
+        return audit_models.predict(X)
+
+    path, before = tmp_path / "kept.jsonl", (signal.getsignal(signal.SIGINT), sys.unraisablehook)
+    listening = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(predict_fn=predict, checkpoint=path)
+    finally:
+        signal.signal(signal.SIGINT, listening)
+    assert pressed == ["asked"]
+    assert path.read_text().count("\n") == 4  # what was going on is done and kept
+    assert capfd.readouterr().err == ""
+    assert (signal.getsignal(signal.SIGINT), sys.unraisablehook) == before

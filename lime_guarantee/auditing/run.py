@@ -28,6 +28,7 @@ from lime_guarantee.problem.fingerprint import fingerprint, in_words, model_fact
 from lime_guarantee.problem.problem import Problem
 from lime_guarantee.settings import SETTINGS, Settings, settings_from, shows_settings
 from lime_guarantee.space.tables import Table, as_table, is_frame, plain
+from lime_guarantee.support import interrupts
 from lime_guarantee.support.checks import check_choice
 from lime_guarantee.support.progress import counting
 from lime_guarantee.version import __version__
@@ -205,7 +206,11 @@ def audit(
     keeping = nullcontext() if checkpoint is None else Checkpoint(checkpoint, about)
     held: dict[int, AuditRecord] = {}
     called = _row_ids(X)
-    with keeping as kept, counting(progress, len(rows), " explanations") as advance:
+    with (
+        keeping as kept,
+        counting(progress, len(rows), " explanations") as advance,
+        interrupts.heeded() as raise_if_interrupted,
+    ):
         done = frozenset[int]() if kept is None else kept.finished
         advance(len(done))
         tasks = ((i, rows[i], _seed_of_row(seed, i)) for i in range(len(rows)) if i not in done)
@@ -217,6 +222,7 @@ def audit(
                 if kept is None or len(rows) <= MOST_HELD:
                     held[record.index] = record
                 advance(1)
+                raise_if_interrupted()
     if checkpoint is None:
         return AuditReport(tuple(held[i] for i in range(len(rows))), about)
     stored = scan(checkpoint).records
