@@ -1,5 +1,7 @@
 """The boundary search: walls and their causes, slopes, few cells, and few evaluations."""
 
+import sys
+
 import numpy as np
 import pytest
 from cubes import task_of
@@ -134,7 +136,7 @@ def test_draws_of_several_boxes_count_for_the_volume_that_they_stand_for():
 
 def test_old_draws_are_forgotten_and_what_the_others_stand_for_is_counted_anew(monkeypatch):
     sides, slopes, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 2_000)
-    monkeypatch.setattr("lime_guarantee.engine.search.draws.KEPT_NUMBERS", 6 * 2_500)
+    monkeypatch.setattr(sys.modules[Draws.__module__], "KEPT_NUMBERS", 6 * 2_500)
     whole = sides.task.domain
     draws.note(*sides.draw(whole, 1_000), whole)
     assert draws._far.shape == draws._first.shape == (1_000, 6)
