@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
-from lime_guarantee.engine.kernels.peel import failing_share, peeled, side_sums
+from lime_guarantee.engine.kernels.peel import failing_share, peeled, share_of_odds, side_sums
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -203,6 +203,11 @@ def test_a_failing_share_is_that_of_the_draws_or_of_the_model_as_there_are_more_
     assert failing_share(3e3, 3e2, 9e3, 0.01, 10.0) == pytest.approx(failing_share(1e3, 1e2, 1e3, 0.01, 10.0))
     # Two draws of which one stands for nearly all are one draw.
     assert failing_share(1_000.001, 1_000.0, 1e6, 0.1, 1.0) == pytest.approx(2.0 / 11.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(("odds", "share"), [(0.0, 0.5), (-3.0, 1 / (1 + np.e**3)), (-1e6, 0.0), (1e6, 1.0)])
+def test_log_odds_of_any_size_are_a_share(odds, share):
+    assert share_of_odds(odds) == pytest.approx(share)
 
 
 def test_slopes_by_moments_are_difference_quotients():

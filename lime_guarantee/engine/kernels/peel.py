@@ -80,8 +80,9 @@ def side_sums(
 
 
 @kernel
-def _share(odds: float) -> float:
-    return 1.0 / (1.0 + math.exp(-odds))
+def share_of_odds(odds: float) -> float:
+    """The share whose log-odds these are; far from any draw the model's can be of any size."""
+    return 1.0 / (1.0 + math.exp(min(-odds, 700.0)))
 
 
 @kernel
@@ -146,7 +147,7 @@ def peeled(
         inside, beyond, total = side_sums(first, failed, weight, place, extents.shape[1])
         each = moments(scaled, home, knots, heights, pull)
         odds, by_moment = moment_slopes(bias, each.sum(axis=0))
-        share = failing_share(total[0], total[1], total[2], _share(odds), trust)
+        share = failing_share(total[0], total[1], total[2], share_of_odds(odds), trust)
         over = math.log(share / (1.0 - share)) - goal
         too_often = too_often and over > 0.0
         best, best_side, best_place = 0.0 if too_often else least, -1, -1
@@ -173,7 +174,7 @@ def peeled(
                 change = 0.0
                 for j in range(moved.size):
                     change += by_moment[j] * (moved[j] - each[axis, j])
-                share = failing_share(sums[0], sums[1], sums[2], _share(odds + change), trust)
+                share = failing_share(sums[0], sums[1], sums[2], share_of_odds(odds + change), trust)
                 after = max(math.log(share / (1.0 - share)) - goal, 0.0)
                 longer = math.log(new_width / max(width, 1e-300))
                 if too_often:
