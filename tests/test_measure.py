@@ -151,6 +151,21 @@ def test_raw_bounds_leave_an_atom_out_that_a_box_does_not_hold():
     assert before.held(0.0, 0.5)[1] == np.nextafter(1.0, 0.0)
 
 
+@pytest.mark.parametrize("beside", [5.58, 5.64], ids=["before", "after"])
+def test_an_instance_beside_an_atom_is_not_in_it(beside):
+    """Between it and the atom there are no data, so both have one place."""
+    low, high = np.linspace(3.0, 5.58, 300), np.linspace(5.64, 7.0, 300)
+    X = np.concatenate([low, np.full(100, 5.6), high])[:, np.newaxis]
+    cube = cube_of(Domain.from_data(X), [beside], Marginal())
+    assert cube.values(cube.instance[np.newaxis])[0, 0] == beside
+    first, last = cube.held(cube.home)[0]
+    assert first <= beside <= last
+    assert not first <= 5.6 <= last
+    rows = cube.values(cube.whole.sample(np.random.default_rng(0), 20_000))[:, 0]
+    assert np.mean(rows == 5.6) == pytest.approx(1 / 7, abs=0.01)
+    assert np.mean(rows == beside) < 0.005
+
+
 def test_whole_numbers_stay_whole_and_are_atoms():
     X = numbers()[:, [2]]
     home = float(np.median(X))

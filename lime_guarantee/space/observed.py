@@ -255,17 +255,26 @@ def _curve(places: FloatArray, knots: FloatArray, rows: int, home: float, *, who
     if places.size == 0:
         return Shares(np.array([home]), np.ones(1))
     at = int(np.searchsorted(knots, home))
-    if at < knots.size and knots[at] == home:
-        return Curve(places, knots, whole)
-    rising = 0 < at < knots.size and places[at - 1] < places[at]
-    if rising:
+    known = at < knots.size and knots[at] == home
+    if known:
+        curve = Curve(places, knots, whole)
+        if _settles_at(curve, home):
+            return curve
+    elif 0 < at < knots.size and places[at - 1] < places[at]:
         place = float(np.interp(home, knots, places))
         return Curve(np.insert(places, at, place), np.insert(knots, at, home), whole)
-    own = 1.0 / (rows + 1)  # beyond the data, or in a gap between them
-    before = float(places[at - 1]) if at else 0.0
+    # Beyond the data, in a gap between them, or where a gap ends beside another value's atom.
+    own = 1.0 / (rows + 1)
+    before = float(places[at]) if known else float(places[at - 1]) if at else 0.0
     shrunk = places * (1.0 - own)
     shrunk[at:] += own
     start = before * (1.0 - own)
     shrunk, knots = np.insert(shrunk, at, [start, start + own]), np.insert(knots, at, [home, home])
     shrunk[0], shrunk[-1] = 0.0, 1.0
     return Curve(shrunk, knots, whole)
+
+
+def _settles_at(curve: Curve, value: float) -> bool:
+    """Whether the atom around a value's place, if there is one, is the value's own."""
+    low, high = curve.atoms(curve.place(np.array([value])))
+    return bool(low[0] == high[0] or curve.value((low + high) / 2)[0] == value)
