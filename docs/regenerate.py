@@ -43,13 +43,16 @@ SHOWN = re.compile(
 
 CONSTANTS_OF = (
     "search/boundary.py",
+    "search/steering.py",
     "search/walls.py",
     "search/slopes.py",
+    "search/likelihood.py",
     "search/draws.py",
     "search/sides.py",
     "search/free_cells.py",
     "search/coverage.py",
     "kernels/avoid.py",
+    "kernels/bins.py",
     "kernels/slopes.py",
     "kernels/peel.py",
 )

@@ -87,31 +87,3 @@ def log_evidence(draws, failures, purity, fractions):
             ratio *= (1 - t * q0) / (1 - q0)
         ratios.append(ratio)
     return math.log(sum(ratios) / len(ratios))
-
-
-def extents_of(point, home):
-    """How far a point lies out on every side of the instance's home."""
-    low, high = home
-    return np.concatenate([np.maximum(low - point, 0), np.maximum(point - high, 0)])
-
-
-def best_cut_score(failures, stops, home, extent, caution, least):
-    """The best score of any cut just inside a failure, by trying all of them."""
-    dims = len(home[0])
-    outs = np.array([extents_of(p, home) for p in failures])
-    ends = np.array([extents_of(p, home) for p in stops])
-    best = -1.0
-    for side in range(2 * dims):
-        d = side % dims
-        width = extent[d] + extent[dims + d] + home[1][d] - home[0][d]
-        for value in set(outs[:, side]) - {0.0}:
-            removed = int((outs[:, side] >= value).sum())
-            inner = max([v for v in outs[:, side] if v < value], default=0.0)
-            stop = ends[np.flatnonzero(outs[:, side] == value)[0], side]
-            moved = stop if stop < value else value - 0.3 * (value - inner)
-            share = (removed - caution * math.sqrt(removed)) / (len(failures) + 1)
-            if removed < 3 or share < least:
-                continue
-            cost = max(math.log(width / (width - (extent[side] - moved))), 0.02)
-            best = max(best, (-math.log(1 - share) - cost) / cost)
-    return best

@@ -13,9 +13,6 @@ from lime_guarantee.engine.kernels.slopes import (
     moment_slopes,
     moments,
     odds_and_slopes,
-    on_profiles,
-    profile_slopes,
-    profile_sums,
 )
 
 
@@ -101,23 +98,6 @@ def drawn_odds(rng, bias, extent, home, knots, heights, pull):
     """The log-odds at points drawn in a box."""
     places = drawn_places(rng, extent, home, 200_000)
     return bias + profiles(places, knots, heights).sum(axis=1) + (places @ pull) ** 2
-
-
-def test_the_sums_of_profiles_and_their_slopes_are_those_of_slow_twins():
-    _, knots, heights, _ = a_model(0, dims=3)
-    rng = np.random.default_rng(1)
-    places = drawn_places(rng, np.full(6, 1.6), np.full(3, 0.2), 400)
-    on = on_profiles(places, knots)
-    np.testing.assert_allclose(
-        profile_sums(*on, heights), profiles(places, knots, heights).sum(axis=1), atol=1e-12
-    )
-    weight = rng.normal(size=400)
-    slopes = profile_slopes(*on, weight, heights.shape)
-    for side, knot in np.ndindex(heights.shape):
-        higher = heights.copy()
-        higher[side, knot] += 1.0
-        rise = weight @ (profiles(places, knots, higher) - profiles(places, knots, heights)).sum(axis=1)
-        assert slopes[side, knot] == pytest.approx(rise, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -65,62 +65,6 @@ def axis_moments(
 
 
 @kernel
-def on_profiles(places: FloatArray, knots: FloatArray) -> tuple[IntArray, FloatArray]:
-    """For every place, the knot before it, counted over all profiles, and its share of the way to the next.
-
-    The profile of side d has the knots from d * knots.size on. A place of 0 is the instance's own, and lies
-    on a profile after the last side, which has no height.
-    """
-    count, dims = places.shape
-    before = np.empty((count, dims), dtype=np.int64)
-    share = np.zeros((count, dims))
-    for n in range(count):
-        for d in range(dims):
-            place = places[n, d]
-            side, distance = (dims + d, place) if place > 0.0 else (d, -place)
-            if place == 0.0:
-                side = 2 * dims
-            j = 0
-            while j + 1 < knots.size and knots[j + 1] <= distance:
-                j += 1
-            before[n, d] = side * knots.size + j
-            if j + 1 < knots.size:
-                share[n, d] = (distance - knots[j]) / (knots[j + 1] - knots[j])
-    return before, share
-
-
-@kernel
-def profile_sums(before: IntArray, share: FloatArray, heights: FloatArray) -> FloatArray:
-    """The sum of all profiles at every point; see `on_profiles`."""
-    count, dims = before.shape
-    height = np.zeros(heights.size + heights.shape[1] + 1)
-    height[: heights.size] = heights.ravel()
-    found = np.empty(count)
-    for n in range(count):
-        total = 0.0
-        for d in range(dims):
-            j, part = before[n, d], share[n, d]
-            total += (1.0 - part) * height[j] + part * height[j + 1]
-        found[n] = total
-    return found
-
-
-@kernel
-def profile_slopes(
-    before: IntArray, share: FloatArray, weight: FloatArray, shape: tuple[int, int]
-) -> FloatArray:
-    """How the weighted total of `profile_sums` over all points changes with every height."""
-    count, dims = before.shape
-    found = np.zeros((shape[0] + 1) * shape[1] + 1)
-    for n in range(count):
-        for d in range(dims):
-            j, part = before[n, d], share[n, d] * weight[n]
-            found[j] += weight[n] - part
-            found[j + 1] += part
-    return found[: shape[0] * shape[1]].reshape(shape)
-
-
-@kernel
 def moments(
     extent: FloatArray,
     home: FloatArray,

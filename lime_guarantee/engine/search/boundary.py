@@ -2,12 +2,12 @@
 
 1. Inwards: where the domain itself seldom fails, as with most real data, draws of it tell of all boxes in it.
    Take the largest one that fails less often, as draws and a small model of the boundary say (`Draws`,
-   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at.
+   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at (`Steering`).
 2. Walls: elsewhere, see which rays from the instance end at a wall, reduce failures to their causes, and take
    the largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
 3. Slopes: if not, start from a box that fails often, because failures are what tells, and fit the model to
    the draws. Take the largest box under it, draw in it, fit again: first until it has stopped growing, then
-   with fewer and fewer failures aimed at. Sides that alone hold the failures are cut back at once.
+   with fewer and fewer failures aimed at.
 4. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
@@ -21,23 +21,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from lime_guarantee.engine.batches import Batch
 from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.certify.proposal import Proposal
-from lime_guarantee.engine.kernels.cut import best_cut
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
-from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_binary
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
-from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.slopes import MOST_LOSS, PRIOR_FAILURES
+from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
 from lime_guarantee.engine.search.walls import MOST_FEATURES, Walls
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
-from lime_guarantee.support.arrays import BoolArray, FloatArray
+from lime_guarantee.support.arrays import FloatArray
 
 EFFORTS = ("low", "normal", "high")
 """All search alike. "low" proposes smaller boxes, whose tests take fewer draws; "high" begins as "normal"
@@ -46,61 +44,14 @@ does, and goes on after a box was accepted: so it never finds less."""
 FIRST_LOOK = 30
 """Draws in the whole domain; if none fails, it is proposed at once."""
 
-LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
-"""The failing share at which a box is steered while it grows, and at which much effort begins again: a draw
-tells most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see
-`_Run.share`."""
+CAUTIONS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = np.array([0.8, 1.8, 2.8]), 0.9, 30
+"""By how many standard deviations, of what is known of a box's failing share, nested boxes aim below the
+allowed one; a factor after every rejection; the most attempts."""
 
-GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
-"""The most rounds of growing; draws in each, times the square root of the number of features; and the least
-growth of the log volume in three rounds, times the number of features, for which it goes on."""
-
-SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
-"""Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
-features; more where few fail."""
-
-MOST_FAILING = 0.4
-"""Where the domain fails no more often, boxes are looked for from the outside inwards. Elsewhere they grow
-around the instance."""
-
-INWARD_DRAWS, MOST_INWARDS = 30, 6
-"""Draws of the domain, for each feature, before boxes are looked for within it; and how many may be rejected
-before they are looked for around the instance."""
-
-FIRST_DRAWS, CELL_DRAWS = 20, 12
-"""Draws before these rounds, for each feature; and draws for each axis, where some have few cells, that tell
-which of these may vary."""
-
-CALIBRATION = 5
-"""Draws after these rounds, times 1 / (1 - purity): so many failures tell how often the box fails."""
-
-FIRST_TRUST, LAST_TRUST = 0.7, 0.15
-"""How far sides move in a round while the box grows, and in the last round; between nested boxes, twice as
-far as that (in logarithms)."""
-
-MANY_FEATURES = 20
-"""With more features than so many, sides move less in a round, and more is drawn, by the square root of the
-ratio: what the model gets wrong about every side adds up."""
-
-TOO_MANY_FAIL = 0.7
-"""A box that fails so often has grown too fast, and goes back half of the way."""
-
-START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
-"""Common factors at which a box is tried to start from, draws at each, and which of them if all fail
-often."""
-
-AIMS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = (1.0, 0.75, 0.56, 0.42), 0.8, 30
-"""The failing shares of nested boxes, over the allowed one; a factor after every rejection; the most
-attempts."""
-
-CUT_SCORE, CUT_CAUTION, CUT_FAILURES = 0.5, 0.5, 400
-"""After the third rejection, a side is cut back when that pays this well (see `best_cut`); before, twice as
-much is asked, and so on. So many failures are looked at. Failures next to the instance stay, however small a
-box with the same sides."""
-
-RESTART_LOSS, RESTART_SHARE = 3.0, 0.04
-"""When rejections have cost so much log volume, the search starts again, once, from a smaller box that fails
-less often: so it sees what fails next to the instance, which larger boxes hide."""
+RESTART_SHARE = 0.04
+"""Boxes that are proposed together differ by `MOST_LOSS` at most. When those to be proposed are so much
+smaller than what the rounds came to, the search starts again, once, from a smaller box that fails this often:
+so it sees what fails next to the instance, which larger boxes hide."""
 
 MANY_CELLS, ROOM_FOR_CELLS, BACKGROUND_DRAWS = 6, 0.5, 100
 """From so many axes of few cells on, it is decided first which of them vary at all. Meanwhile the other sides
@@ -190,14 +141,7 @@ class _Run:
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.walls = Walls(self.sides)
-        self.slopes = Slopes(self.sides, self.walls.best)
-        self.draws: Draws | None = None  # where boxes are looked for from the outside inwards
-        self.extent = self.walls.best
-        self._before = self.extent
-        self.last: Batch = (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
-        self.root = float(np.sqrt(self.sides.dims))
-        self.many = max(1.0, self.sides.dims / MANY_FEATURES) ** 0.5
-        self.trust = FIRST_TRUST / self.many
+        self.steering = Steering(self.sides, self.walls)
 
     def propose(self) -> Proposals:
         """Propose boxes until one is accepted; with much effort, look for larger ones then."""
@@ -207,7 +151,7 @@ class _Run:
                 return
             inwards = bool(np.mean(~faithful) <= MOST_FAILING)
             if inwards and self.sides.dims > MOST_FEATURES and not self._limited:
-                if self._look_inwards() and (yield from self._settle()):
+                if self.steering.look_inwards() and (yield from self._settle()):
                     return
                 inwards = False
             self.walls.find()
@@ -224,13 +168,13 @@ class _Run:
         if small and not self.walls.holds:
             yield _proposal(small)
         try:
-            if not (inwards and self._look_inwards()):
+            if not (inwards and self.steering.look_inwards()):
                 if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
                     self._choose_cells()
-                self._grow(LEARNING_SHARE)
-                self._lower(LEARNING_SHARE)
+                self.steering.grow(LEARNING_SHARE)
+                self.steering.lower(LEARNING_SHARE)
         except OutOfBudget:
-            if not self.slopes.failed.any():
+            if not self.steering.slopes.failed.any():
                 return
         accepted = yield from self._settle()
         if not accepted and not self._limited:
@@ -245,30 +189,11 @@ class _Run:
             return False
         if self.effort == "high":
             try:
-                self._lower(AGAIN_SHARE)
+                self.steering.lower(AGAIN_SHARE)
             except OutOfBudget:
                 return True
             yield from self._propose_nested(larger_than=accepted.log_share)
         return True
-
-    def _look_inwards(self) -> bool:
-        """Look for the box among all of the domain, as draws of ever smaller ones say.
-
-        False, and nothing more, if the domain fails too often for that.
-        """
-        domain, count = self.task.domain, INWARD_DRAWS * self.sides.dims
-        points, faithful = self.sides.draw(domain, count)
-        if np.mean(~faithful) > MOST_FAILING:
-            return False
-        self.slopes, self.draws = Slopes(self.sides, self.sides.edge.copy()), Draws(self.sides)
-        self.extent = self.sides.edge.copy()
-        self._note(points, faithful, domain)
-        self._lower(float(np.mean(~faithful)))
-        return True
-
-    def share(self, base: float) -> float:
-        """A failing share above the allowed one."""
-        return base + self.allowed * (1.0 - base)
 
     def _between_walls(self, small: tuple[Box, ...]) -> Generator[Proposal, Attempt, bool]:
         """Propose the box between walls, smaller ones that keep away from them, and small ones with them."""
@@ -289,8 +214,8 @@ class _Run:
         axes = few_cells(task)
         few = np.tile(np.isin(np.arange(sides.dims), axes), 2)
         reach = sides.box(np.where(few, self.walls.single, 0.0))
-        self._start(LEARNING_SHARE, closed=few)
-        around = sides.box(np.where(few, 0.0, ROOM_FOR_CELLS * self.extent))
+        self.steering.start(LEARNING_SHARE, closed=few)
+        around = sides.box(np.where(few, 0.0, ROOM_FOR_CELLS * self.steering.extent))
         _, background = sides.draw(around, BACKGROUND_DRAWS)
         chosen = FreeCells(
             task,
@@ -305,189 +230,40 @@ class _Run:
         self.walls.best = np.where(pinned, 0.0, np.where(few, self.walls.single, self.walls.best))
         sides.rigid = True
 
-    def _start(self, share: float, closed: BoolArray | None = None) -> None:
-        """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
-        sides = self.sides
-        edge = self.walls.best if closed is None else np.where(closed, 0.0, self.walls.best)
-        start = np.minimum(self.walls.single, edge)
-        stopped = (edge > 0) & (start < edge)
-        free = edge > 0
-        self.slopes, self.draws = Slopes(sides, edge.copy()), None
-        for batch in self.walls.drawn:
-            self.slopes.note(*batch)
-        for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
-            extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
-            tried = zip(extents, START_SCALES, strict=True)
-            points = np.concatenate([self._scattered(e, scale, START_DRAWS) for e, scale in tried])
-            faithful = sides.evaluate(points)
-            self.slopes.note(points, faithful)
-            failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
-            often = np.flatnonzero(failing > share)
-            first = int(often[-1]) + 1 if often.size else 0
-            if first < START_SCALES.size:
-                break
-        first = first if first < START_SCALES.size else SMALL_START
-        self.extent = extents[first]
-        if sides.coarse.size and not sides.rigid and closed is None:
-            self._learn_cells(START_SCALES[max(first - 1, 0)])
-
-    def _scattered(self, extent: FloatArray, share: float, count: int) -> FloatArray:
-        """Points of a box; unless it is settled which cells vary, they leave the instance less often."""
-        return self.sides.thinned(extent, 1.0 if self.sides.rigid else share, count)
-
-    def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
-        """Extents drawn in by a factor; sides of few cells stay where they are."""
-        extent = np.where(moved, scale * start, start)
-        extent[self.sides.coarse] = start[self.sides.coarse]
-        return extent
-
-    def _learn_cells(self, share: float) -> None:
-        """Draw points in which few features of few cells leave the instance, and close all sides of these."""
-        count = CELL_DRAWS * max(self.sides.dims, 16)
-        points = np.concatenate(
-            [self.sides.thinned(self.extent, part * share, count // 2) for part in (1.0, 0.5)]
-        )
-        self.slopes.note(points, self.sides.evaluate(points))
-        self.extent[self.sides.coarse] = 0.0
-
-    def _grow(self, share: float) -> None:
-        """Let the box grow, failing this often, until it no longer does."""
-        self._start(self.share(share))
-        draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
-        self._draw(2 * draws)
-        volumes: list[float] = []
-        for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
-            self._round("growing", self.share(share), self.trust, draws)
-            failures, count = self._counts()
-            if failures > 2 * self.share(share) * count:
-                continue  # it has grown too fast: its size tells nothing
-            volumes.append(self.sides.box(self.extent).log_share)
-            if len(volumes) > 4 and max(volumes[-3:]) < max(volumes[:-3]) + LEAST_GROWTH * self.sides.dims:
-                break
-        missing = FIRST_DRAWS * self.sides.dims - len(self.slopes.points)
-        self._draw(max(missing, 0) + draws)
-
-    def _lower(self, first: float) -> None:
-        """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
-        start = self.share(first)
-        self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
-        for k in range(1, SETTLING_ROUNDS + 1):
-            done = k / SETTLING_ROUNDS
-            aim = start * (self.allowed / start) ** done
-            draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
-            trust = self.trust * (LAST_TRUST / FIRST_TRUST) ** done
-            self._round("settling", aim, trust, int(draws))
-        self._draw(int(CALIBRATION / self.allowed))
-        self.slopes.fit(self.extent, *self._counts())
-
-    def _round(self, phase: str, aim: float, trust: float, draws: int) -> None:
-        """Learn from the last draws, move the sides, and draw anew."""
-        self.task.report(phase, self.sides.box(self.extent))
-        failures, count = self._counts()
-        if failures > TOO_MANY_FAIL * count:
-            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
-            trust /= 2
-        self._before = self.extent.copy()
-        self._keep_inside()
-        self.slopes.fit(self.extent, *self._counts())
-        self.extent = self._largest(aim, trust)
-        self._draw(draws)
-
-    def _largest(self, aim: float, trust: float) -> FloatArray:
-        """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
-        by_model = self.slopes.largest(self.extent, aim, trust)
-        if self.draws is None:
-            return by_model
-        return self.draws.better(self.slopes, aim, by_model, self.draws.largest(self.slopes, aim))
-
-    def _cut_back(self, score: float) -> None:
-        """Cut sides that alone hold many of the failures."""
-        home, dims, slopes = self.sides.home, self.sides.dims, self.slopes
-        failures = slopes.points[slopes.failed][-CUT_FAILURES:]
-        failures = failures[self.sides.box(self.extent).contains(failures)]
-        while len(failures) > 5:
-            failures = np.ascontiguousarray(failures)
-            stops = np.ascontiguousarray(self.sides.cube.stops(failures))
-            side, extent, gain = best_cut(
-                failures, stops, home.lower, home.upper, self.extent, CUT_CAUTION, 0.0
-            )
-            if side < 0 or gain < score:
-                break
-            axis = side % dims
-            places = failures[:, axis]
-            gap = places - home.upper[axis] if side >= dims else home.lower[axis] - places
-            failures = failures[gap <= extent]
-            self.extent = self.extent.copy()
-            self.extent[side] = extent
-            slopes.edge[side] = min(slopes.edge[side], extent)
-
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
-        aims = np.array(AIMS) * self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
+        highest = self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
         attempt: Attempt | None = None
-        restarted = False
-        for k in range(MOST_ATTEMPTS):
-            sizes = self._sizes(self._modesty() * aims)
+        settled, restarted = self.sides.box(self.steering.extent), False
+        for _ in range(MOST_ATTEMPTS):
+            aims = highest * np.exp(-CAUTIONS / np.sqrt(self.steering.counts()[0] + PRIOR_FAILURES))
+            sizes = self.steering.nested(self._modesty() * aims)
             boxes = self._nested(sizes)
             if attempt and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
-                sizes = [self._cut_as_drawn(rejected[-1], attempt, float(aims[0]))]
+                sizes = [self.steering.cut_as_drawn(rejected[-1], attempt, float(aims[0]))]
                 boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
-            self.extent = sizes[0]
-            aims = AIM_AFTER_REJECTION * aims
-            if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
-                continue
-            attempt = yield _proposal(boxes)
-            if attempt.shape is not None:
-                assert isinstance(attempt.shape, Box)
-                return attempt.shape
-            rejected.append(boxes[0])
+            self.steering.extent = sizes[0]
             try:
-                self._learn(attempt, boxes[0], CUT_SCORE * 2.0 ** (2 - k))
-                if self.draws is not None and len(rejected) == MOST_INWARDS:
-                    return None
-                if not restarted and rejected[0].log_share - boxes[0].log_share > RESTART_LOSS:
+                if not restarted and boxes[0].log_share < settled.log_share - MOST_LOSS:
                     restarted = True
-                    self._grow(RESTART_SHARE)
-                    self._lower(RESTART_SHARE)
+                    self.steering.grow(RESTART_SHARE)
+                    self.steering.lower(RESTART_SHARE)
+                    continue
+                highest *= AIM_AFTER_REJECTION
+                if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
+                    continue
+                attempt = yield _proposal(boxes)
+                if attempt.shape is not None:
+                    assert isinstance(attempt.shape, Box)
+                    return attempt.shape
+                rejected.append(boxes[0])
+                self.steering.learn(attempt, boxes)
             except OutOfBudget:
                 return None
         return None
-
-    def _cut_as_drawn(self, rejected: Box, attempt: Attempt, aim: float) -> FloatArray:
-        """Extents within a rejected box that fail no more than the aim, as its own draws say."""
-        draws, first = self.draws, attempt.drawn[0]
-        if draws is None:
-            draws = Draws(self.sides)
-            draws.note(attempt.points[:first], attempt.faithful[:first], rejected)
-        return draws.largest(self.slopes, aim, self.sides.extent(rejected))
-
-    def _sizes(self, aims: FloatArray) -> list[FloatArray]:
-        """Extents of nested boxes that fail as often as the aims under the model.
-
-        Sides move inwards only: where they move outwards, the model is believed where it is wrong.
-        """
-        sizes = [self.extent]
-        for aim in aims:
-            extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
-            if self.draws is not None:
-                by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
-                extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
-            sizes.append(extent)
-        return sizes[1:]
-
-    def _learn(self, attempt: Attempt, box: Box, score: float) -> None:
-        """Learn from a rejection, most of all from its draws in the largest box."""
-        points, faithful = attempt.points, attempt.faithful
-        first = attempt.drawn[0]
-        self._note(points[:first], faithful[:first], box)
-        if self.draws is None:
-            self.slopes.note(points[first:], faithful[first:])
-            self._cut_back(score)
-        self._keep_inside()
-        self.slopes.fit(self.extent, *self._counts())
 
     def _small_boxes(self) -> tuple[Box, ...]:
         """Small boxes in which nothing has failed yet, and others that nobody has looked into; nested."""
@@ -519,35 +295,11 @@ class _Run:
         boxes: list[Box] = []
         for extent in sizes:
             box = self.sides.box(extent)
-            if self.sides.home.holds(box):
+            if self.sides.home.holds(box) or (boxes and box.log_share < boxes[0].log_share - MOST_LOSS):
                 break
             if not boxes or (box.log_share < boxes[-1].log_share - LEAST_LOSS and boxes[-1].holds(box)):
                 boxes.append(box)
         return tuple(boxes)
-
-    def _draw(self, count: int) -> None:
-        box = self.sides.box(self.extent)
-        self._note(*self.sides.draw(box, count), box)
-
-    def _note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
-        """Take note of draws of a box."""
-        self.last = points, faithful
-        if self.draws is not None:
-            self.draws.learn(self.slopes, self.sides.extent(box), *self._counts())
-            self.draws.note(points, faithful, box)
-        self.slopes.note(points, faithful)
-
-    def _draws(self, count: int) -> int:
-        return max(60, int(count * self.root * self.many))
-
-    def _keep_inside(self) -> None:
-        """Forget those of the last draws that the box no longer holds."""
-        inside = self.sides.box(self.extent).contains(self.last[0])
-        self.last = self.last[0][inside], self.last[1][inside]
-
-    def _counts(self) -> tuple[int, int]:
-        """Failures among the last draws, and all of these."""
-        return int(np.sum(~self.last[1])), len(self.last[1])
 
 
 def _proposal(boxes: tuple[Box, ...]) -> Proposal:

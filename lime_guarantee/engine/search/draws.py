@@ -28,9 +28,6 @@ TRUSTS = (3.0, 10.0, 30.0)
 """As how many failures the model's word counts: whichever told best how often fresh draws would fail. Trees
 take the first, smooth boundaries the last."""
 
-MEMORY = 0.8
-"""What the evidence for each of these is multiplied by in every round: the best box is ever another one."""
-
 LEAST_GAIN = 0.01
 """The least gain of log volume for which a side is moved."""
 
@@ -128,7 +125,7 @@ class Draws:
         """See who told best how often fresh draws of a box would fail, before these are noted."""
         shares = np.array(self._shares(slopes, extent))
         told = special.xlogy(failures, shares) + special.xlog1py(draws - failures, -shares)
-        self._evidence = MEMORY * self._evidence + told - told.max()
+        self._evidence += told - told.max()
 
     @property
     def trust(self) -> float:

@@ -18,42 +18,34 @@ Nothing here is part of the guarantee: every rule is a heuristic.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy import optimize, special
 
+from lime_guarantee.engine.kernels.bins import BINS, binned
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
     moments,
     odds_and_slopes,
-    on_profiles,
-    profile_slopes,
-    profile_sums,
 )
+from lime_guarantee.engine.search.likelihood import KNOTS, Likelihood, main_direction
 from lime_guarantee.engine.search.sides import Sides
-from lime_guarantee.support.arrays import BoolArray, FloatArray
-
-KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
-"""Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
-one."""
+from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray
 
 SLOPE, BEND, STEP = 17.0, 11.0, 5.0
 """What profiles are expected to be: their slopes, how these change along the way, and steps between knots, as
 standard deviations of log-odds, over the square root of the number of features: so the sum of all profiles is
 of one size, however many there are. Most boundaries are smooth, so slopes are freer than steps."""
 
-NEWTON_STEPS, CONJUGATE_STEPS = 2, 10
-"""Steps in which the model is fitted anew, each solved in so many: it starts from the last fit."""
+NEWTON_STEPS = 2
+"""Steps in which the model is fitted anew: it starts from the last fit."""
 
-KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 1_200_000
+KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 2_400_000
 """The most faithful and the most failing points that are kept, times the number of features; in any case so
 many; and the most numbers that they are, which bounds time and memory."""
 
-FIRST_PULL, LEAST_PULL, PULL_STEPS = 0.5, 0.05, 30
-"""A pull below the least has no slope to go by: it starts along the main direction of the failures, found in
-so many power steps."""
+FIRST_PULL, LEAST_PULL = 0.5, 0.05
+"""A pull below the least has no slope to go by: it starts along the main direction of the failures."""
 
 PRIOR_FAILURES = 3.0
 """The model's own word for a box's failing share weighs as much as draws with so many failures."""
@@ -61,7 +53,7 @@ PRIOR_FAILURES = 3.0
 PENALTY = 30.0
 """What the square of too high log-odds costs, in log volume."""
 
-SOLVER_STEPS = 12
+SOLVER_STEPS = 30
 """The most steps in which a box is looked for: it starts from the last one."""
 
 SMALLEST = 1e-3
@@ -73,6 +65,9 @@ NEAR_EDGE = 0.97
 BARRIER, MOST_JUMPS = 1.0, 2
 """A profile that falls by so much on both sides of a knot has a band that fails there: small steps do not
 cross it. So many sides are tried inside of theirs."""
+
+MOST_LOSS = 3.0
+"""The most log volume that such a jump costs. Where the model asks for smaller boxes at once, it is wrong."""
 
 Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 """Home widths, knots, heights and pulls, as the kernels take them."""
@@ -124,15 +119,15 @@ class Slopes:
         return np.cumsum(self.rises, axis=1)
 
     def note(self, points: FloatArray, faithful: BoolArray) -> None:
-        """Take note of draws."""
-        self.points = np.concatenate([self.points, points])
-        self.failed = np.concatenate([self.failed, ~faithful])
-        dims = self.sides.dims
+        """Take note of draws; the oldest ones are forgotten where there are too many."""
+        dims, known = self.sides.dims, len(self.failed)
         most = max(min(KEPT * dims, KEPT_NUMBERS // dims), KEPT_AT_LEAST)
-        kept = [np.flatnonzero(which)[-most:] for which in (self.failed, ~self.failed)]
-        if sum(map(len, kept)) < len(self.points):
-            chosen = np.sort(np.concatenate(kept))
-            self.points, self.failed = self.points[chosen], self.failed[chosen]
+        failed = np.concatenate([self.failed, ~faithful])
+        kept = np.ones(failed.size, dtype=np.bool_)
+        for which in (failed, ~failed):
+            kept[np.flatnonzero(which)[:-most]] = False
+        self.points = np.concatenate([self.points[kept[:known]], points[kept[known:]]])
+        self.failed = failed[kept]
 
     def fit(self, extent: FloatArray, failures: int, draws: int) -> None:
         """Fit the model near the box of some extents, in which so many of so many draws failed."""
@@ -141,10 +136,9 @@ class Slopes:
         spread[coarse] = self.sides.edge[coarse]
         self._rescale(np.maximum(np.maximum(spread[:dims], spread[dims:]), 1e-12))
         near = self.sides.box(np.minimum(KNOTS[-1] * spread, self.sides.edge)).contains(self.points)
-        points = self.points[near]
-        places = np.maximum(points - home.upper, 0.0) - np.maximum(home.lower - points, 0.0)
-        if len(places):
-            self._fit(places / self.unit, self.failed[near])
+        if near.any():
+            part = self.unit * KNOTS[-1] / BINS
+            self._fit(binned(self.points[near], home.lower, home.upper, part), self.failed[near])
         self._calibrate(extent, failures, draws)
 
     def failing(self, extent: FloatArray) -> float:
@@ -220,9 +214,10 @@ class Slopes:
             top = int(np.argmax(np.where(scaled[side] > KNOTS, profile, -np.inf)))
             inside = np.flatnonzero(profile[:top] < profile[top] - BARRIER)
             if inside.size and np.interp(scaled[side], KNOTS, profile) < profile[top] - BARRIER:
-                new = extent.copy()
-                new[side] = KNOTS[inside[-1]] * self.unit[side % self.sides.dims]
-                tried.append((self.failing(new), new))
+                new, axis = extent.copy(), side % self.sides.dims
+                new[side] = KNOTS[inside[-1]] * self.unit[axis]
+                if self.sides.width(new)[axis] > np.exp(-MOST_LOSS) * self.sides.width(extent)[axis]:
+                    tried.append((self.failing(new), new))
         tried.sort(key=lambda one: one[0])
         return [new for _, new in tried[:MOST_JUMPS]]
 
@@ -271,14 +266,14 @@ class Slopes:
             low, high = (middle, high) if log_odds(self.bias + middle, total) < target else (low, middle)
         self.shift = (low + high) / 2
 
-    def _fit(self, places: FloatArray, failed: BoolArray) -> None:
+    def _fit(self, bins: ByteArray, failed: BoolArray) -> None:
         """Improve the penalised likelihood by Newton's method, its equations solved by conjugate gradients.
 
         As many failing as faithful points are kept, about; that changes the bias alone, which is calibrated.
         """
         if np.abs(self.pull).max() < LEAST_PULL and failed.any():
-            self.pull = FIRST_PULL * _main_direction(places, failed, self.sides.rng)
-        likelihood = _Likelihood(np.ascontiguousarray(places), failed, self._may_rise, self._expected)
+            self.pull = FIRST_PULL * main_direction(bins, failed, self.sides.rng)
+        likelihood = Likelihood(bins, failed, self._may_rise, self._expected)
         free = np.linalg.solve(self._expected, self.rises[:, :, np.newaxis])
         weights = np.concatenate([[self.bias], free.ravel(), self.pull])
         loss = likelihood.loss(weights)
@@ -294,86 +289,3 @@ class Slopes:
         self.bias = float(weights[0])
         self.rises = likelihood.rises(weights)
         self.pull = weights[1 + self.rises.size :]
-
-
-class _Likelihood:
-    """The penalised likelihood of weights: the bias, what rises of profiles are made of, and the pulls.
-
-    Rises are `expected` times numbers that are drawn to 0, all alike; where `may_rise` is 0 there is none.
-    """
-
-    def __init__(
-        self, places: FloatArray, failed: BoolArray, may_rise: FloatArray, expected: FloatArray
-    ) -> None:
-        self.places, self.failed, self.may_rise, self.expected = places, failed, may_rise, expected
-        self.before, self.share = on_profiles(places, KNOTS)
-
-    def rises(self, weights: FloatArray) -> FloatArray:
-        """The rises of all profiles."""
-        free = weights[1 : 1 + self.may_rise.size].reshape(self.may_rise.shape)
-        return np.asarray(np.einsum("skj,sj->sk", self.expected, free) * self.may_rise)
-
-    def loss(self, weights: FloatArray) -> float:
-        """The loss, which is to be small."""
-        odds = self._odds(weights)[0]
-        likelihood = np.sum(np.logaddexp(0.0, odds) - self.failed * odds)
-        return float(likelihood + np.sum(weights[1:] ** 2) / 2)
-
-    def newton_step(self, weights: FloatArray) -> FloatArray:
-        """The step of Gauss and Newton to the least loss."""
-        odds, pulled = self._odds(weights)
-        chance = special.expit(odds)
-        spread = np.maximum(chance * (1.0 - chance), 1e-3)
-        ridge = np.ones(weights.size)
-        ridge[0] = 1e-6
-
-        def curved(way: FloatArray) -> FloatArray:
-            moved, along = self._linear(way)
-            return self._slopes(spread * (moved + 2.0 * pulled * along), pulled) + ridge * way
-
-        return _conjugate_gradients(curved, -self._slopes(chance - self.failed, pulled) - ridge * weights)
-
-    def _odds(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The log-odds, and the pulled sums, at every point."""
-        summed, pulled = self._linear(weights)
-        return summed + pulled**2, pulled
-
-    def _linear(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        heights = np.cumsum(self.rises(weights), axis=1)
-        summed = weights[0] + profile_sums(self.before, self.share, heights)
-        return summed, self.places @ weights[1 + self.may_rise.size :]
-
-    def _slopes(self, weight: FloatArray, pulled: FloatArray) -> FloatArray:
-        """How the weighted total of the log-odds changes with every weight."""
-        by_height = profile_slopes(self.before, self.share, weight, self.may_rise.shape)
-        by_rise = np.cumsum(by_height[:, ::-1], axis=1)[:, ::-1] * self.may_rise
-        by_rise = np.einsum("skj,sk->sj", self.expected, by_rise)
-        return np.concatenate([[weight.sum()], by_rise.ravel(), (2.0 * pulled * weight) @ self.places])
-
-
-def _conjugate_gradients(curved: Callable[[FloatArray], FloatArray], right: FloatArray) -> FloatArray:
-    """What `curved` makes `right` of, nearly; few steps keep what is hardly known near 0."""
-    found = np.zeros(right.size)
-    residual, way = right, right
-    size = first = float(right @ right)
-    for _ in range(CONJUGATE_STEPS):
-        bent = curved(way)
-        length = size / max(float(way @ bent), 1e-300)
-        found = found + length * way
-        residual = residual - length * bent
-        new = float(residual @ residual)
-        if new < 1e-4 * first:
-            break
-        way, size = residual + new / size * way, new
-    return found
-
-
-def _main_direction(places: FloatArray, failed: BoolArray, rng: np.random.Generator) -> FloatArray:
-    """The direction in which failures spread most, over the spread of all points."""
-    spread = places.std(axis=0) + 1e-9
-    around = (places[failed] - places.mean(axis=0)) / spread
-    way = rng.standard_normal(places.shape[1])
-    for _ in range(PULL_STEPS):
-        way = around.T @ (around @ way)
-        way /= np.linalg.norm(way) + 1e-300
-    return np.asarray(way / np.maximum(spread, 0.05))

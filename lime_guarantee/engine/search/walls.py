@@ -42,17 +42,17 @@ most that often. With a softer test, instances near an oblique boundary lose dec
 MOST_FEATURES = 5
 """A cause has at most so many features: what needs more is rare in any box that is nearly pure."""
 
-FIRST_CAUSES, CAUSES, CAUSES_PER_AXIS, ROUNDS = 10, 32, 2, 12
-"""Failures reduced in the first round, which tells whether there are walls at all; the fewest in later ones,
-and how many for each axis: every cause cuts a side or so. And the most rounds."""
+CAUSES, CAUSES_PER_AXIS, ROUNDS = 32, 2, 12
+"""The fewest failures reduced in a round, and how many for each axis: every cause cuts a side or so. And the
+most rounds."""
 
 CONTRASTED, CONTRAST_DRAWS, LEAST_CONTRAST, LEAST_SHARP = 10, 6, 0.4, 0.5
-"""So many causes of a round are tried: one is sharp if pulling one of its features in saves so large a share
-of the draws (walls: 0.5 to 1, smooth boundaries: below 0.3). Where a smaller share of failures than this has
-sharp causes, there are no walls."""
+"""So many failures of a round are looked into first. A cause is sharp if pulling one of its features in saves
+so large a share of the draws (walls: 0.5 to 1, smooth boundaries: below 0.3). Where a smaller share of these
+failures than the last number has sharp causes, there are no walls."""
 
-TRY_DRAWS, HOLD_DRAWS = 60, 300
-"""A box between walls is tried on few draws, then on more; it holds if no more fail than are allowed."""
+TRY_DRAWS = 100
+"""Draws on which a box between walls is tried, twice; it holds if no more fail than are allowed."""
 
 SETTLING_DRAWS, SETTLED, SETTLING_ROUNDS, SETTLING_ROUNDS_PER_AXIS = 32, 1.2, 16, 4
 """With few features: the first draws in a box; draws without a failure after which it holds, in units of
@@ -100,22 +100,21 @@ class Walls:
     def _avoid_causes(self) -> None:
         """Reduce failures to their causes, and try the largest box that avoids these."""
         self.best = self.reach.copy()
-        count, causes = TRY_DRAWS, FIRST_CAUSES
+        causes, tried = max(CAUSES, CAUSES_PER_AXIS * self.sides.dims), False
         for _ in range(ROUNDS):
             box = self.sides.box(self.best)
             self.sides.task.report("walls", box)
-            points, faithful = self._draw(box, count)
+            points, faithful = self._draw(box, TRY_DRAWS)
             if np.mean(~faithful) <= 1.0 - self.sides.task.purity:
-                if count == HOLD_DRAWS:
+                if tried:
                     self.holds = True
                     self._open()
                     return
-                count = HOLD_DRAWS
+                tried = True
                 continue
             if self.sides.all_coarse or not self.note_failures(points[~faithful], causes):
                 return  # a cell is sharp whatever fails
-            self.best = self.largest(self.reach)
-            count, causes = TRY_DRAWS, max(CAUSES, CAUSES_PER_AXIS * self.sides.dims)
+            self.best, tried = self.largest(self.reach), False
 
     def _settle(self) -> bool:
         """With few features a failure is its own cause: try the largest box that holds none."""
@@ -156,16 +155,16 @@ class Walls:
         return largest_extents(self.cause_sides, self.cause_limits, self.sides.home.width.copy(), edge)
 
     def note_failures(self, failures: FloatArray, count: int) -> bool:
-        """Take note of the sharp causes of failures; False if most have none."""
-        items = np.arange(count) % len(failures) if len(failures) < count else np.arange(count)
-        points, moved, reduced = self._reduced(failures[items])
-        if reduced.mean() < LEAST_SHARP:
-            return False
-        sides, limits, beyond = self._pulled_in(points[reduced], moved[reduced])
-        contrast = self._contrast(sides[:CONTRASTED], limits[:CONTRASTED], beyond[:CONTRASTED])
-        if np.mean(contrast >= LEAST_CONTRAST) * reduced.mean() < LEAST_SHARP:
-            return False
-        self._add_causes(sides, limits)
+        """Take note of the sharp causes of failures; False if most of the first ones have none."""
+        items = np.arange(count) % len(failures)
+        for part, first in ((items[:CONTRASTED], True), (items[CONTRASTED:], False)):
+            points, moved, reduced = self._reduced(failures[part])
+            sides, limits, beyond = self._pulled_in(points[reduced], moved[reduced])
+            if first:
+                sharp = np.sum(self._contrast(sides, limits, beyond) >= LEAST_CONTRAST)
+                if sharp < LEAST_SHARP * CONTRASTED:
+                    return False
+            self._add_causes(sides, limits)
         return True
 
     def _forget_causes(self) -> None:

@@ -1,0 +1,256 @@
+"""A box that is steered: draw in it, learn what failed, move its sides, and draw again.
+
+It grows around the instance, or is looked for from the whole domain inwards; then it fails less and less
+often, round by round. What is known of the boundary is a small model of it (`Slopes`) and, from the domain
+inwards, all draws themselves (`Draws`).
+
+Nothing here is part of the guarantee: every rule is a heuristic.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lime_guarantee.engine.batches import Batch
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.search.draws import Draws
+from lime_guarantee.engine.search.sides import Sides
+from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.walls import Walls
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import BoolArray, FloatArray
+
+LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
+"""The failing share at which a box is steered while it grows, and at which much effort begins again: a draw
+tells most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see
+`_above_allowed`."""
+
+GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
+"""The most rounds of growing; draws in each, times the square root of the number of features; and the least
+growth of the log volume in three rounds, times the number of features, for which it goes on."""
+
+SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
+"""Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
+features; more where few fail."""
+
+MOST_FAILING = 0.4
+"""Where the domain fails no more often, boxes are looked for from the outside inwards. Elsewhere they grow
+around the instance."""
+
+INWARD_DRAWS, UNSETTLED = 30, 8.0
+"""Draws of the domain, for each feature, before boxes are looked for within it. One that in the end still
+fails so many times as often as is allowed shows that draws do not tell: look around the instance then."""
+
+CELL_DRAWS = 12
+"""Draws for each axis, where some have few cells, that tell which of these may vary."""
+
+CALIBRATION = 5
+"""Draws after these rounds, times 1 / (1 - purity): so many failures tell how often the box fails."""
+
+FIRST_TRUST, LAST_TRUST = 0.7, 0.15
+"""How far sides move in a round while the box grows, and in the last round; between nested boxes, twice as
+far as that (in logarithms)."""
+
+MANY_FEATURES = 20
+"""With more features than so many, sides move less in a round, and more is drawn, by the square root of the
+ratio: what the model gets wrong about every side adds up."""
+
+TOO_MANY_FAIL = 0.7
+"""A box that fails so often has grown too fast, and goes back half of the way."""
+
+START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
+"""Common factors at which a box is tried to start from, draws at each, and which of them if all fail
+often."""
+
+
+class Steering:
+    """The sides of a box, and what is known of the boundary around it.
+
+    Parameters
+    ----------
+    sides : Sides
+    walls : Walls
+        The box does not go beyond these.
+    """
+
+    def __init__(self, sides: Sides, walls: Walls) -> None:
+        self.sides, self.walls, self.task = sides, walls, sides.task
+        self.allowed = 1.0 - self.task.purity
+        self.extent = walls.best
+        self.slopes = Slopes(sides, self.extent)
+        self.draws: Draws | None = None  # where the box is looked for from the outside inwards
+        self._before = self.extent
+        self.last: Batch = (np.empty((0, sides.dims)), np.empty(0, dtype=np.bool_))
+        self.root = float(np.sqrt(sides.dims))
+        self.many = max(1.0, sides.dims / MANY_FEATURES) ** 0.5
+        self.trust = FIRST_TRUST / self.many
+
+    def look_inwards(self) -> bool:
+        """Look for the box among all of the domain, as draws of ever smaller ones say.
+
+        False if the domain fails too often for that, or if the box still does in the end.
+        """
+        domain, count = self.task.domain, INWARD_DRAWS * self.sides.dims
+        points, faithful = self.sides.draw(domain, count)
+        if np.mean(~faithful) > MOST_FAILING:
+            return False
+        self.slopes, self.draws = Slopes(self.sides, self.sides.edge.copy()), Draws(self.sides)
+        self.extent = self.sides.edge.copy()
+        self._note(points, faithful, domain)
+        self.lower(float(np.mean(~faithful)))
+        failures, count = self.counts()
+        return failures <= UNSETTLED * self.allowed * count
+
+    def grow(self, share: float) -> None:
+        """Let the box grow, failing this often, until it no longer does."""
+        self.start(self._above_allowed(share))
+        draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
+        self._draw(2 * draws)
+        volumes: list[float] = []
+        for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
+            self._round("growing", self._above_allowed(share), self.trust, draws)
+            failures, count = self.counts()
+            if failures > 2 * self._above_allowed(share) * count:
+                continue  # it has grown too fast: its size tells nothing
+            volumes.append(self.sides.box(self.extent).log_share)
+            if len(volumes) > 4 and max(volumes[-3:]) < max(volumes[:-3]) + LEAST_GROWTH * self.sides.dims:
+                break
+        self._draw(draws)
+
+    def lower(self, first: float) -> None:
+        """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
+        start = self._above_allowed(first)
+        self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
+        for k in range(1, SETTLING_ROUNDS + 1):
+            done = k / SETTLING_ROUNDS
+            aim = start * (self.allowed / start) ** done
+            draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
+            trust = self.trust * (LAST_TRUST / FIRST_TRUST) ** done
+            self._round("settling", aim, trust, int(draws))
+        self._draw(int(CALIBRATION / self.allowed))
+        self.slopes.fit(self.extent, *self.counts())
+
+    def start(self, share: float, closed: BoolArray | None = None) -> None:
+        """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
+        sides = self.sides
+        edge = self.walls.best if closed is None else np.where(closed, 0.0, self.walls.best)
+        start = np.minimum(self.walls.single, edge)
+        stopped = (edge > 0) & (start < edge)
+        free = edge > 0
+        self.slopes, self.draws = Slopes(sides, edge.copy()), None
+        for batch in self.walls.drawn:
+            self.slopes.note(*batch)
+        for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
+            extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
+            tried = zip(extents, START_SCALES, strict=True)
+            points = np.concatenate([self._scattered(e, scale, START_DRAWS) for e, scale in tried])
+            faithful = sides.evaluate(points)
+            self.slopes.note(points, faithful)
+            failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
+            often = np.flatnonzero(failing > share)
+            first = int(often[-1]) + 1 if often.size else 0
+            if first < START_SCALES.size:
+                break
+        first = first if first < START_SCALES.size else SMALL_START
+        self.extent = extents[first]
+        if sides.coarse.size and not sides.rigid and closed is None:
+            self._learn_cells(START_SCALES[max(first - 1, 0)])
+
+    def nested(self, aims: FloatArray) -> list[FloatArray]:
+        """Extents of nested boxes that fail as often as the aims under the model.
+
+        Sides move inwards only: where they move outwards, the model is believed where it is wrong.
+        """
+        sizes = [self.extent]
+        for aim in aims:
+            extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
+            if self.draws is not None:
+                by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
+                extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
+            sizes.append(extent)
+        return sizes[1:]
+
+    def cut_as_drawn(self, rejected: Box, attempt: Attempt, aim: float) -> FloatArray:
+        """Extents within a rejected box that fail no more than the aim, as its own draws say."""
+        draws, first = self.draws, attempt.drawn[0]
+        if draws is None:
+            draws = Draws(self.sides)
+            draws.note(attempt.points[:first], attempt.faithful[:first], rejected)
+        return draws.largest(self.slopes, aim, self.sides.extent(rejected))
+
+    def learn(self, attempt: Attempt, boxes: tuple[Box, ...]) -> None:
+        """Learn from the draws of rejected boxes; what comes last is of the largest."""
+        ends = np.cumsum(attempt.drawn)
+        for box, count, end in reversed(list(zip(boxes, attempt.drawn, ends, strict=True))):
+            if count:
+                drawn = slice(end - count, end)
+                self._note(attempt.points[drawn], attempt.faithful[drawn], box)
+        self._keep_inside()
+        self.slopes.fit(self.extent, *self.counts())
+
+    def counts(self) -> tuple[int, int]:
+        """Failures among the last draws, and all of these."""
+        return int(np.sum(~self.last[1])), len(self.last[1])
+
+    def _scattered(self, extent: FloatArray, share: float, count: int) -> FloatArray:
+        """Points of a box; unless it is settled which cells vary, they leave the instance less often."""
+        return self.sides.thinned(extent, 1.0 if self.sides.rigid else share, count)
+
+    def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
+        """Extents drawn in by a factor; sides of few cells stay where they are."""
+        extent = np.where(moved, scale * start, start)
+        extent[self.sides.coarse] = start[self.sides.coarse]
+        return extent
+
+    def _learn_cells(self, share: float) -> None:
+        """Draw points in which few features of few cells leave the instance, and close all sides of these."""
+        count = CELL_DRAWS * max(self.sides.dims, 16)
+        points = np.concatenate(
+            [self.sides.thinned(self.extent, part * share, count // 2) for part in (1.0, 0.5)]
+        )
+        self.slopes.note(points, self.sides.evaluate(points))
+        self.extent[self.sides.coarse] = 0.0
+
+    def _round(self, phase: str, aim: float, trust: float, draws: int) -> None:
+        """Learn from the last draws, move the sides, and draw anew."""
+        self.task.report(phase, self.sides.box(self.extent))
+        failures, count = self.counts()
+        if failures > TOO_MANY_FAIL * count:
+            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
+            trust /= 2
+        self._before = self.extent.copy()
+        self._keep_inside()
+        self.slopes.fit(self.extent, *self.counts())
+        self.extent = self._largest(aim, trust)
+        self._draw(draws)
+
+    def _largest(self, aim: float, trust: float) -> FloatArray:
+        """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
+        by_model = self.slopes.largest(self.extent, aim, trust)
+        if self.draws is None:
+            return by_model
+        return self.draws.better(self.slopes, aim, by_model, self.draws.largest(self.slopes, aim))
+
+    def _draw(self, count: int) -> None:
+        box = self.sides.box(self.extent)
+        self._note(*self.sides.draw(box, count), box)
+
+    def _note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
+        """Take note of draws of a box."""
+        self.last = points, faithful
+        if self.draws is not None:
+            self.draws.learn(self.slopes, self.sides.extent(box), *self.counts())
+            self.draws.note(points, faithful, box)
+        self.slopes.note(points, faithful)
+
+    def _draws(self, count: int) -> int:
+        return max(60, int(count * self.root * self.many))
+
+    def _keep_inside(self) -> None:
+        """Forget those of the last draws that the box no longer holds."""
+        inside = self.sides.box(self.extent).contains(self.last[0])
+        self.last = self.last[0][inside], self.last[1][inside]
+
+    def _above_allowed(self, base: float) -> float:
+        """A failing share above the allowed one."""
+        return base + self.allowed * (1.0 - base)
