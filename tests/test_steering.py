@@ -1,0 +1,70 @@
+"""A box that is steered: what it learns from rejections, and when it gives up looking inwards."""
+
+import numpy as np
+import pytest
+from cubes import task_of
+
+from lime_guarantee import Domain
+from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.search import slopes as slopes_module
+from lime_guarantee.engine.search import steering as steering_module
+from lime_guarantee.engine.search.likelihood import KNOTS
+from lime_guarantee.engine.search.sides import Sides
+from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.steering import Steering
+from lime_guarantee.engine.search.walls import Walls
+
+DIMS = 6
+
+
+def steering_of(faithful):
+    task = task_of(faithful, Domain.from_bounds([-1] * DIMS, [1] * DIMS), np.zeros(DIMS))
+    sides = Sides(task, 0)
+    return Steering(sides, Walls(sides))
+
+
+def a_corner_fails(X):
+    return ~(X[:, :2] > 0.5).all(axis=1)
+
+
+def everywhere_a_quarter_fails(X):
+    """As finely mixed as it can be: no box fails less often."""
+    return np.floor(1e6 * X[:, 0]) % 4 != 0
+
+
+def test_a_look_inwards_that_settles_goes_on_and_one_that_does_not_gives_up(monkeypatch):
+    assert steering_of(a_corner_fails).look_inwards()
+    assert not steering_of(everywhere_a_quarter_fails).look_inwards()
+    monkeypatch.setattr(steering_module, "UNSETTLED", np.inf)
+    assert steering_of(everywhere_a_quarter_fails).look_inwards()
+
+
+@pytest.mark.parametrize("inwards", [True, False])
+def test_it_learns_from_the_draws_of_all_rejected_boxes(inwards):
+    steering = steering_of(a_corner_fails)
+    if inwards:
+        assert steering.look_inwards()
+    sides = steering.sides
+    boxes = tuple(sides.box(scale * sides.edge) for scale in (0.9, 0.7))
+    batches = tuple(sides.draw(box, count) for box, count in zip(boxes, (50, 200), strict=True))
+    steering.extent = sides.extent(boxes[0])
+    steering.learn(Attempt(batches, (50, 200), None, None), boxes)
+    noted = np.concatenate([batches[1][0], batches[0][0]])
+    np.testing.assert_array_equal(steering.slopes.points[-250:], noted)
+    np.testing.assert_array_equal(steering.last[0], batches[0][0])  # the largest box's tell of it
+    if inwards:
+        drawn = [(box.log_share, count) for box, count, _ in steering.draws._boxes[-2:]]
+        assert drawn == [(boxes[1].log_share, 200), (boxes[0].log_share, 50)]
+
+
+def test_no_jump_costs_more_than_it_may(monkeypatch):
+    """A band that fails begins next to the instance: inside of it, there is next to nothing."""
+    sides = steering_of(a_corner_fails).sides
+    model = Slopes(sides, sides.edge.copy())
+    model.rises[:, 1], model.rises[:, 2] = 4.0, -4.0
+    extent = sides.edge.copy()
+    extent[:DIMS] = 1e-3
+    assert KNOTS[0] == 0.0
+    assert model._jumped(extent) == []
+    monkeypatch.setattr(slopes_module, "MOST_LOSS", np.inf)
+    assert model._jumped(extent) != []
