@@ -99,6 +99,7 @@ def test_a_step_goes_down_and_steps_end_where_the_loss_is_level():
     assert np.abs(loss_slopes(likelihood, weights)).max() < 0.02 * np.abs(slopes).max()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("seed", range(3))
 def test_few_steps_solve_newtons_equations_nearly(monkeypatch, seed):
     """What is known of independent features solves most: as many plain steps are far from it."""
