@@ -119,6 +119,24 @@ def test_few_steps_solve_newtons_equations_nearly(monkeypatch, seed):
     assert most - few < 0.3 * (most - plain)
 
 
+def test_of_independent_sides_newtons_equations_are_solved():
+    likelihood, _ = a_problem(dims=2, count=300)
+    rng, rises = np.random.default_rng(5), likelihood.may_rise.size
+    spread = rng.uniform(0.1, 0.3, 300)
+    units = np.eye(1 + rises + 2)[1 : 1 + rises]
+    by_weight = np.array([likelihood._linear(unit)[0] for unit in units])
+    total, sums = spread.sum(), by_weight @ spread
+    equations = np.outer(sums, sums) / total  # of different sides, as if they were independent
+    for side in range(4):
+        own = slice(side * KNOTS.size, (side + 1) * KNOTS.size)
+        equations[own, own] = by_weight[own] * spread @ by_weight[own].T + np.eye(KNOTS.size)
+    equations = np.block([[np.full((1, 1), total), sums[np.newaxis]], [sums[:, np.newaxis], equations]])
+    right = rng.normal(size=1 + rises + 2)
+    found = likelihood._nearly(spread, np.zeros(300))(right)
+    np.testing.assert_allclose(equations @ found[: 1 + rises], right[: 1 + rises], atol=1e-8)
+    np.testing.assert_allclose(found[-2:], right[-2:] / fitting.PULL_RIDGE)
+
+
 def test_the_main_direction_is_that_in_which_failures_spread():
     rng = np.random.default_rng(3)
     points = rng.uniform(0.0, 1.0, (4_000, 4))

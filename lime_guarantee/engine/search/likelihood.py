@@ -116,9 +116,9 @@ class Likelihood:
         return np.asarray(np.einsum("skj,sk->sj", self.expected, by_rise))
 
     def _nearly(self, spread: FloatArray, pulling: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        """The solution of Newton's equations as if features were independent, which they nearly are.
+        """The solution of Newton's equations as if sides were independent, which those of different axes are.
 
-        Each feature then stands by itself once the means are taken out, which the bias makes up for.
+        Each side then stands by itself once the means are taken out, which the bias makes up for.
         """
         inside = _on_sides(totals_in(self.bins, spread))
         total = float(spread.sum())
