@@ -11,7 +11,6 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 ByteArray = NDArray[np.uint8]
-ByteArray = np.ndarray[Any, np.dtype[np.uint8]]
 AnyArray = NDArray[Any]
 
 
