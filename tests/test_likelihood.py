@@ -137,11 +137,13 @@ def test_of_independent_sides_newtons_equations_are_solved():
     np.testing.assert_allclose(found[-2:], right[-2:] / fitting.PULL_RIDGE)
 
 
-def test_the_main_direction_is_that_in_which_failures_spread():
+@pytest.mark.parametrize("home", [0.45, 0.01], ids=["in the middle", "in a corner"])
+def test_the_main_direction_is_that_in_which_failures_spread(home):
+    """Around their middle, wherever the instance lies."""
     rng = np.random.default_rng(3)
     points = rng.uniform(0.0, 1.0, (4_000, 4))
-    way = np.array([1.0, -1.0, 0.0, 0.0])
-    failed = np.abs((points - 0.45) @ way) > 0.6
-    found = main_direction(bins_of(points), failed, rng)
+    failed = np.abs(points[:, 0] - points[:, 1]) > 0.6
+    ends = np.full(4, home)
+    found = main_direction(binned(points, ends, ends, np.full(4, 1.0 / BINS)), failed, rng)
     assert np.abs(found[:2]).min() > 5 * np.abs(found[2:]).max()
     assert found[0] * found[1] < 0
