@@ -98,6 +98,14 @@ def test_a_smooth_boundary_has_no_sharp_causes():
     assert len(walls.cause_sides) == 0
 
 
+def test_failures_of_many_features_are_not_looked_into_further(monkeypatch):
+    def pulled_in(*_):
+        raise AssertionError("nothing may be asked about causes that are none")
+
+    monkeypatch.setattr(Walls, "_pulled_in", pulled_in)
+    walls_of(lambda X: (X > 0).sum(axis=1) < 10, 20)
+
+
 def drawn(faithful, dims, draws):
     """Draws of the whole domain, and a model that knows only how often it fails."""
     task = task_of(faithful, cube_domain(dims), np.zeros(dims))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from cubes import task_of
 
-from lime_guarantee import Domain
+from lime_guarantee import Domain, find_region
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.search import slopes as slopes_module
 from lime_guarantee.engine.search import steering as steering_module
@@ -68,3 +68,44 @@ def test_no_jump_costs_more_than_it_may(monkeypatch):
     assert model._jumped(extent) == []
     monkeypatch.setattr(slopes_module, "MOST_LOSS", np.inf)
     assert model._jumped(extent) != []
+
+
+def next_to_the_instance(X, beyond=0.2):
+    """Near the instance the first feature matters; elsewhere, on nearly all of the domain, it does not."""
+    near = (np.abs(X[:, 1:]) < 0.25).all(axis=1)
+    return ~(near & (X[:, 0] > beyond))
+
+
+@pytest.mark.parametrize("elsewhere", [None, a_corner_fails], ids=["whole domain", "inwards"])
+def test_a_region_holds_when_one_feature_moves_alone(monkeypatch, elsewhere):
+    def faithful(X):
+        return next_to_the_instance(X) & (True if elsewhere is None else elsewhere(X))
+
+    domain = Domain.from_bounds([-1] * DIMS, [1] * DIMS)
+    region = find_region(faithful, np.zeros(DIMS), domain, random_state=0)
+    assert 0.19 < region.upper[0] <= 0.2
+    assert region.lower[0] == -1.0
+    assert region.log10_share > -1.0
+    monkeypatch.setattr(Steering, "failing_rays", lambda self: (np.empty(0, dtype=np.int64), np.empty(0)))
+    assert find_region(faithful, np.zeros(DIMS), domain, random_state=0).upper[0] > 0.5
+
+
+def test_a_ray_that_fails_on_less_than_half_of_the_way_stops_no_side():
+    steering = steering_of(lambda X: next_to_the_instance(X, beyond=0.7))
+    assert steering.failing_rays()[0].size == 0
+    sides, fails_at = steering_of(next_to_the_instance).failing_rays()
+    assert sides.tolist() == [DIMS]  # the upper side of the first feature
+    assert fails_at[0] > 0.2 * steering.sides.edge[DIMS]
+
+
+def test_few_evaluations_are_not_spent_on_rays():
+    domain = Domain.from_bounds([-1] * DIMS, [1] * DIMS)
+    region = find_region(
+        lambda X: np.ones(len(X), dtype=np.bool_),
+        np.zeros(DIMS),
+        domain,
+        max_evaluations=2_120,
+        random_state=0,
+    )
+    assert region.log10_share == 0.0
+    assert region.evaluations <= 2_120

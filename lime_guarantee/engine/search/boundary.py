@@ -2,7 +2,8 @@
 
 1. Inwards: where the domain itself seldom fails, as with most real data, draws of it tell of all boxes in it.
    Take the largest one that fails less often, as draws and a small model of the boundary say (`Draws`,
-   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at (`Steering`).
+   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at (`Steering`). Where one
+   feature moved alone fails on most of its way, its side is drawn in.
 2. Walls: elsewhere, see which rays from the instance end at a wall, reduce failures to their causes, and take
    the largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
 3. Slopes: if not, start from a box that fails often, because failures are what tells, and fit the model to
@@ -50,8 +51,9 @@ allowed one; a factor after every rejection; the most attempts."""
 
 RESTART_SHARE = 0.04
 """Boxes that are proposed together differ by `MOST_LOSS` at most. When those to be proposed are so much
-smaller than what the rounds came to, the search starts again, once, from a smaller box that fails this often:
-so it sees what fails next to the instance, which larger boxes hide."""
+smaller than what the rounds came to (with many features in proportion more), the search starts again, once,
+from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
+hide."""
 
 MANY_CELLS, ROOM_FOR_CELLS, BACKGROUND_DRAWS = 6, 0.5, 100
 """From so many axes of few cells on, it is decided first which of them vary at all. Meanwhile the other sides
@@ -147,7 +149,7 @@ class _Run:
         """Propose boxes until one is accepted; with much effort, look for larger ones then."""
         try:
             _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
-            if faithful.all() and (yield self.task.domain).accepted:
+            if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
                 return
             inwards = bool(np.mean(~faithful) <= MOST_FAILING)
             if inwards and self.sides.dims > MOST_FEATURES and not self._limited:
@@ -235,7 +237,8 @@ class _Run:
         highest = self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
         attempt: Attempt | None = None
-        settled, restarted = self.sides.box(self.steering.extent), False
+        settled, restarted = self.sides.box(self.steering.extent).log_share, False
+        lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):
             aims = highest * np.exp(-CAUTIONS / np.sqrt(self.steering.counts()[0] + PRIOR_FAILURES))
             sizes = self.steering.nested(self._modesty() * aims)
@@ -247,7 +250,7 @@ class _Run:
                 return None
             self.steering.extent = sizes[0]
             try:
-                if not restarted and boxes[0].log_share < settled.log_share - MOST_LOSS:
+                if not restarted and boxes[0].log_share < lowest:
                     restarted = True
                     self.steering.grow(RESTART_SHARE)
                     self.steering.lower(RESTART_SHARE)
@@ -276,6 +279,13 @@ class _Run:
                 nested.append(box)
         chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested))
         return chosen if self._remaining > 2 * self.certificate else chosen[-1:]  # there is one try
+
+    def _rays_hold(self) -> bool:
+        """Whether no feature, moved alone, fails on most of its way; not asked if evaluations are too few."""
+        try:
+            return self.steering.failing_rays()[0].size == 0
+        except OutOfBudget:
+            return True
 
     @property
     def _limited(self) -> bool:

@@ -159,6 +159,8 @@ class Walls:
         items = np.arange(count) % len(failures)
         for part, first in ((items[:CONTRASTED], True), (items[CONTRASTED:], False)):
             points, moved, reduced = self._reduced(failures[part])
+            if first and reduced.sum() < LEAST_SHARP * CONTRASTED:
+                return False
             sides, limits, beyond = self._pulled_in(points[reduced], moved[reduced])
             if first:
                 sharp = np.sum(self._contrast(sides, limits, beyond) >= LEAST_CONTRAST)
