@@ -180,6 +180,26 @@ def test_it_beats_the_papers_search_with_a_tenth_of_its_evaluations():
     assert 8 * np.mean([r.evaluations for r in ours]) < np.mean([r.evaluations for r in theirs])
 
 
+@pytest.mark.parametrize(("family", "dims"), [("half-space", 8), ("ball", 6), ("L", 4)])
+def test_a_limit_that_does_not_come_changes_nothing(family, dims):
+    shape = problem(family, dims, 200)
+    one, other = (
+        find(shape.faithful, shape.instance, shape.domain, max_evaluations=limit, random_state=200)
+        for limit in (None, 50_000)
+    )
+    assert one.evaluations == other.evaluations < 20_000
+    np.testing.assert_array_equal(one.lower, other.lower)
+    np.testing.assert_array_equal(one.upper, other.upper)
+
+
+@pytest.mark.parametrize(
+    ("family", "dims", "seed"), [("stripe", 3, 308), ("ball", 2, 335), ("half-space", 5, 342)]
+)
+def test_a_test_does_not_use_up_what_a_small_box_needs(family, dims, seed):
+    shape = problem(family, dims, seed)
+    assert find(shape.faithful, shape.instance, shape.domain, max_evaluations=5_000, random_state=seed)
+
+
 @pytest.mark.parametrize(("family", "dims"), [("ball", 6), ("stripe", 12)])
 def test_a_larger_limit_gives_no_less(family, dims):
     """By more than a tenth of a decade, which is what one test's luck is worth."""

@@ -67,10 +67,13 @@ SCARCE, MODEST_AIM = 12.0, 0.5
 """Where evaluations are left for fewer certificates than so many, the aims are lower; with little effort, by
 this factor: smaller boxes take fewer draws, and are likelier to pass."""
 
-RESERVE, SMALL_SCALES, SMALL_PLACES = 3.0, (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
-"""Where evaluations are limited, some are left for so many certificates, and small boxes are certified before
-larger ones are looked for; the common factors by which the domain is drawn in if evaluations run out before
-anything else is known; and which of the small boxes are proposed together, the largest first."""
+RESERVE, ENOUGH = 3.0, 5.0
+"""Where evaluations are limited, some are left for so many certificates, in the end; and for so many there
+must be some before any other test, which takes more than that of a box without a failure."""
+
+SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
+"""The common factors by which the domain is drawn in if evaluations run out before anything else is known;
+and which of the small boxes are proposed together, the largest first."""
 
 
 @dataclass(frozen=True)
@@ -146,43 +149,42 @@ class _Run:
         self.steering = Steering(self.sides, self.walls)
 
     def propose(self) -> Proposals:
-        """Propose boxes until one is accepted; with much effort, look for larger ones then."""
+        """Propose boxes until one is accepted; with much effort, look for larger ones then.
+
+        A limit on evaluations changes nothing before it comes: so a larger one finds no less. What is left
+        then is for a small box first, which is better than nothing, and for what is known by then.
+        """
+        known: tuple[Box, ...] = ()
         try:
-            _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
-            if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
+            if (yield from self._look()):
                 return
-            inwards = bool(np.mean(~faithful) <= MOST_FAILING)
-            if inwards and self.sides.dims > MOST_FEATURES and not self._limited:
-                if self.steering.look_inwards() and (yield from self._settle()):
-                    return
-                inwards = False
-            self.walls.find()
         except OutOfBudget:
-            small = self._small_boxes()
-            if small:
-                yield _proposal(small)
-            return
+            known = self._known()
+        for boxes in (self._small_boxes(), known):
+            if boxes:
+                yield _proposal(boxes)
+
+    def _look(self) -> Generator[Proposal, Attempt, bool]:
+        """Look for a large box; whether one was accepted, or there is none."""
+        _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
+        if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
+            return True
+        inwards = bool(np.mean(~faithful) <= MOST_FAILING)
+        if inwards and self.sides.dims > MOST_FEATURES:
+            if self.steering.look_inwards() and (yield from self._settle()):
+                return True
+            inwards = False
+        self.walls.find()
         if self.sides.home.holds(self.sides.box(self.walls.best)):
-            return
-        small = self._small_boxes() if self._limited else ()
-        if self.walls.holds and (yield from self._between_walls(small)):
-            return
-        if small and not self.walls.holds:
-            yield _proposal(small)
-        try:
-            if not (inwards and self.steering.look_inwards()):
-                if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
-                    self._choose_cells()
-                self.steering.grow(LEARNING_SHARE)
-                self.steering.lower(LEARNING_SHARE)
-        except OutOfBudget:
-            if not self.steering.slopes.failed.any():
-                return
-        accepted = yield from self._settle()
-        if not accepted and not self._limited:
-            small = self._small_boxes()
-            if small:
-                yield _proposal(small)  # better than nothing
+            return True
+        if self.walls.holds and (yield from self._between_walls()):
+            return True
+        if not (inwards and self.steering.look_inwards()):
+            if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
+                self._choose_cells()
+            self.steering.grow(LEARNING_SHARE)
+            self.steering.lower(LEARNING_SHARE)
+        return (yield from self._settle())
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
         """Propose boxes until one is accepted; with much effort, larger ones then. Whether one was."""
@@ -197,15 +199,26 @@ class _Run:
             yield from self._propose_nested(larger_than=accepted.log_share)
         return True
 
-    def _between_walls(self, small: tuple[Box, ...]) -> Generator[Proposal, Attempt, bool]:
-        """Propose the box between walls, smaller ones that keep away from them, and small ones with them."""
-        extent = self.walls.best
-        inner = extent < self.sides.edge
-        boxes = self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
+    def _between_walls(self) -> Generator[Proposal, Attempt, bool]:
+        """Propose the box between walls, and smaller ones that keep away from them."""
+        boxes = self._off_walls()
         if not boxes:
             return False
-        attempt = yield _proposal(boxes + tuple(box for box in small if boxes[-1].holds(box)))
-        return isinstance(attempt.shape, Box) and attempt.shape.holds(boxes[-1])
+        self._check_enough()
+        return (yield _proposal(boxes)).accepted
+
+    def _off_walls(self) -> tuple[Box, ...]:
+        extent = self.walls.best
+        inner = extent < self.sides.edge
+        return self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
+
+    def _known(self) -> tuple[Box, ...]:
+        """Boxes that are likely to hold, as far as that is known when evaluations run out."""
+        if self.walls.holds:
+            return self._off_walls()
+        if not self.steering.slopes.failed.any():
+            return ()
+        return self._nested(self.steering.nested(self._modesty() * self.allowed * np.exp(-CAUTIONS)))
 
     def _choose_cells(self) -> None:
         """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
@@ -240,6 +253,7 @@ class _Run:
         settled, restarted = self.sides.box(self.steering.extent).log_share, False
         lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):
+            self._check_enough()
             aims = highest * np.exp(-CAUTIONS / np.sqrt(self.steering.counts()[0] + PRIOR_FAILURES))
             sizes = self.steering.nested(self._modesty() * aims)
             boxes = self._nested(sizes)
@@ -287,9 +301,10 @@ class _Run:
         except OutOfBudget:
             return True
 
-    @property
-    def _limited(self) -> bool:
-        return self.task.oracle.remaining is not None
+    def _check_enough(self) -> None:
+        """Raise `OutOfBudget` if a test might use up what is reserved."""
+        if self._remaining < ENOUGH * self.certificate:
+            raise OutOfBudget
 
     def _modesty(self) -> float:
         """What aims are multiplied by where few evaluations are left."""
