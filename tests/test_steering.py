@@ -104,8 +104,8 @@ def test_few_evaluations_are_not_spent_on_rays():
         lambda X: np.ones(len(X), dtype=np.bool_),
         np.zeros(DIMS),
         domain,
-        max_evaluations=2_120,
+        max_evaluations=2_800,
         random_state=0,
     )
     assert region.log10_share == 0.0
-    assert region.evaluations <= 2_120
+    assert region.evaluations <= 2_800

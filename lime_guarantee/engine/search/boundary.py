@@ -67,7 +67,7 @@ SCARCE, MODEST_AIM = 12.0, 0.5
 """Where evaluations are left for fewer certificates than so many, the aims are lower; with little effort, by
 this factor: smaller boxes take fewer draws, and are likelier to pass."""
 
-RESERVE, ENOUGH = 3.0, 5.0
+RESERVE, ENOUGH = 4.0, 6.0
 """Where evaluations are limited, some are left for so many certificates, in the end; and for so many there
 must be some before any other test, which takes more than that of a box without a failure."""
 
