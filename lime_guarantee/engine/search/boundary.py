@@ -16,6 +16,7 @@ Nothing here is part of the guarantee: every rule is a heuristic.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -192,11 +193,9 @@ class _Run:
         if accepted is None:
             return False
         if self.effort == "high":
-            try:
+            with contextlib.suppress(OutOfBudget):
                 self.steering.lower(AGAIN_SHARE)
-            except OutOfBudget:
-                return True
-            yield from self._propose_nested(larger_than=accepted.log_share)
+                yield from self._propose_nested(larger_than=accepted.log_share)
         return True
 
     def _between_walls(self) -> Generator[Proposal, Attempt, bool]:
