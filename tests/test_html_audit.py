@@ -154,9 +154,9 @@ def test_a_search_finds_what_is_meant(pages, audited):
     assert found(value) == same
     name = "mean compactness"
     assert found(f'"{name}"') == sorted(spoken_of(audited, name))
-    both = [r.index for r in audited if r.verdict == "narrow" and "faithful" in r.reason]
+    both = [r.index for r in audited if r.verdict == "flat" and "faithful" in r.reason]
     assert both
-    assert found("faithful narrow") == both
+    assert found("faithful flat") == both
 
 
 def opened(page, index):
