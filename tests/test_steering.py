@@ -90,6 +90,17 @@ def test_a_region_holds_when_one_feature_moves_alone(monkeypatch, elsewhere):
     assert find_region(faithful, np.zeros(DIMS), domain, random_state=0).upper[0] > 0.5
 
 
+def test_a_feature_that_fails_at_once_both_ways_leaves_an_interval():
+    def faithful(X):
+        near = (np.abs(X[:, 1:]) < 0.25).all(axis=1)
+        return ~(near & (np.abs(X[:, 0]) > 1e-12))
+
+    domain = Domain.from_bounds([-1] * DIMS, [1] * DIMS)
+    region = find_region(faithful, np.zeros(DIMS), domain, random_state=0)
+    assert region.status == "certified"
+    assert 0.0 < region.reach[0] < 0.01
+
+
 def test_a_ray_that_fails_on_less_than_half_of_the_way_stops_no_side():
     steering = steering_of(lambda X: next_to_the_instance(X, beyond=0.7))
     assert steering.failing_rays()[0].size == 0

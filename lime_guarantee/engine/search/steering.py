@@ -128,7 +128,7 @@ class Steering:
             middle = (inner + outer) / 2
             good = self._moved_alone(sides, middle[:, np.newaxis])[:, 0]
             inner, outer = np.where(good, middle, inner), np.where(good, outer, middle)
-        self.extent[sides] = inner
+        self.extent[sides] = np.where(inner > 0, inner, outer)  # a side of no width at all is no interval
         self._draw(int(CALIBRATION / self.allowed))
         self.slopes.fit(self.extent, *self.counts())
 
