@@ -40,6 +40,13 @@ MODELS = {
 }
 """How many features, and the model."""
 
+LEAN = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**27,
+}
+"""Without dask's sampling of what workers do, a hundred times a second, and without giving memory back to the
+system at every chance, which costs whoever works with arrays."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -62,6 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--model", choices=sorted(MODELS), default="linear")
     parser.add_argument("--backend", choices=("dask", "loky"), default="dask")
+    parser.add_argument("--lean", action="store_true", help="dask's workers without what `LEAN` says")
     options = parser.parse_args(arguments)
     asked = _asked(options.model, options.rows)
     audit(**{**asked, "X": asked["X"][:2]})  # compiles
@@ -70,7 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
     print("|---|---|---|---|---|---|---|")
     runs = []
     for jobs in options.jobs:
-        runs.append(_run(asked, jobs, options.backend))
+        runs.append(_run(asked, jobs, options.backend, LEAN if options.lean else {}))
         print(_line(runs[-1]), flush=True)
     if len({run.digest for run in runs}) > 1:
         raise SystemExit("the reports differ between numbers of workers")
@@ -91,8 +99,8 @@ def _asked(model: str, rows: int) -> dict[str, Any]:
     }
 
 
-def _run(asked: dict[str, Any], jobs: int, backend: str) -> Run:
-    with tempfile.TemporaryDirectory() as folder, _workers(backend, jobs):
+def _run(asked: dict[str, Any], jobs: int, backend: str, config: dict[str, Any]) -> Run:
+    with tempfile.TemporaryDirectory() as folder, _workers(backend, jobs, config):
         Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
         before, start = _loopback(), time.perf_counter()
         everybody = jobs if backend == "loky" else None
@@ -106,16 +114,18 @@ def _run(asked: dict[str, Any], jobs: int, backend: str) -> Run:
 
 
 @contextlib.contextmanager
-def _workers(backend: str, jobs: int) -> Iterator[None]:
-    """Workers of a kind, ready to work."""
+def _workers(backend: str, jobs: int, config: dict[str, Any]) -> Iterator[None]:
+    """Workers of a kind, ready to work; dask's with a configuration."""
     if backend == "loky":
         yield
         return
+    import dask
     import distributed
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # dask's own
         with (
+            dask.config.set(config),
             distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None) as cluster,
             distributed.Client(cluster) as client,
             joblib.parallel_config(backend="dask"),
