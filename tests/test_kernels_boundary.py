@@ -149,12 +149,27 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
         over = max(log_odds(-6.0, moments(extent, *model).sum(axis=0)) - target, 0.0)
         return np.log(extent[dims:] + home).sum() - penalty * over**2
 
-    found = climb(-6.0, target, penalty, np.zeros(2 * dims), *model, sides, rungs, 20)[dims:] > 0
+    found = climb(-6.0, target, 0.0, 0.0, penalty, np.zeros(2 * dims), *model, sides, rungs, 20)[dims:] > 0
     for axis in range(dims):
         other = found.copy()
         other[axis] = ~other[axis]
         assert worth(other) <= worth(found) + 1e-3
     assert found.any()
+
+
+@pytest.mark.parametrize(("price", "grows"), [(0.0, False), (0.1, True), (2.0, False)])
+def test_a_cell_is_let_in_above_the_target_if_other_sides_make_up_for_it_cheaply(price, grows):
+    """It doubles the width, and adds about 0.7 to the log-odds, which are at the target without it."""
+    home = np.full(1, 0.5)
+    model = home, KNOTS, np.repeat([[0.0], [0.8]], KNOTS.size, axis=1), np.zeros(1)
+    at_home, with_cell = (
+        log_odds(-4.0, moments(np.array([0.0, end]), *model).sum(axis=0)) for end in (0.0, 0.5)
+    )
+    assert 0.5 < with_cell - at_home < 1.0
+    rungs = np.array([[0.0, 0.5, np.inf]])
+    args = *model, np.array([1]), rungs, 5
+    assert (climb(-4.0, at_home, 1.0, price, 30.0, np.zeros(2), *args)[1] > 0) == grows
+    assert climb(-4.0, at_home, 0.1, price, 30.0, np.zeros(2), *args)[1] == 0  # there is not so much room
 
 
 def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():

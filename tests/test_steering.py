@@ -48,10 +48,14 @@ def test_it_learns_from_the_draws_of_all_rejected_boxes(inwards):
     boxes = tuple(sides.box(scale * sides.edge) for scale in (0.9, 0.7))
     batches = tuple(sides.draw(box, count) for box, count in zip(boxes, (50, 200), strict=True))
     steering.extent = sides.extent(boxes[0])
+    before = steering.last[0]
+    before = before[boxes[0].contains(before)]
+    assert (len(before) > 0) == inwards
     steering.learn(Attempt(batches, (50, 200), None, None), boxes)
     noted = np.concatenate([batches[1][0], batches[0][0]])
     np.testing.assert_array_equal(steering.slopes.points[-250:], noted)
-    np.testing.assert_array_equal(steering.last[0], batches[0][0])  # the largest box's tell of it
+    told = np.concatenate([before, batches[0][0]])  # what was known of the largest box, and its own draws
+    np.testing.assert_array_equal(steering.last[0], told)
     if inwards:
         drawn = [(box.log_share, count) for box, count, _ in steering.draws._boxes[-2:]]
         assert drawn == [(boxes[1].log_share, 200), (boxes[0].log_share, 50)]

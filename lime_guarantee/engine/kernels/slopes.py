@@ -139,6 +139,8 @@ def odds_and_slopes(
 def climb(
     bias: float,
     target: float,
+    room: float,
+    price: float,
     penalty: float,
     extent: FloatArray,
     home: FloatArray,
@@ -151,11 +153,17 @@ def climb(
 ) -> FloatArray:
     """Move sides of few cells by a cell at a time, the move that pays best first.
 
-    A move pays by the log width that it brings, and costs the penalty on the log-odds above the target.
+    A move pays by the log width that it brings. It costs a price for the log-odds that it adds, for which
+    other sides will be drawn in. Where these come to be too high for that, or no other side can move, it
+    costs a penalty on the square of what is too high.
 
     Parameters
     ----------
-    bias, target, penalty, extent, home, knots, heights, pull : the model, the box, and what is aimed at
+    bias : the model's
+    target : log-odds aimed at
+    room : by how much they may be higher, for the price
+    price, penalty : of log-odds, and of the square of what is too high; no price if 0
+    extent, home, knots, heights, pull : the box, and the model
     sides, rungs : sides that move so, and the extents they may have, a row each, from 0 on; then infinity
     most : the most moves
     """
@@ -164,7 +172,7 @@ def climb(
     base = moments(extent, home, knots, heights, pull)
     total = base.sum(axis=0)
     trial = np.empty(5)
-    over = max(log_odds(bias, total) - target, 0.0)
+    odds = log_odds(bias, total)
     for _ in range(most):
         best, best_side, best_extent = 1e-3, -1, 0.0
         for k in range(sides.size):
@@ -179,8 +187,12 @@ def climb(
                 extent[side] = rungs[k, j]
                 axis_moments(axis, extent, home, knots, heights, pull, trial)
                 extent[side] = now
-                after = max(log_odds(bias, total - base[axis] + trial) - target, 0.0)
-                gain = np.log((width - now + rungs[k, j]) / width) + penalty * (over**2 - after**2)
+                after = log_odds(bias, total - base[axis] + trial)
+                gain = np.log((width - now + rungs[k, j]) / width)
+                if price > 0.0 and after < max(odds, target + room):
+                    gain -= price * (after - odds)
+                else:
+                    gain += penalty * (max(odds - target, 0.0) ** 2 - max(after - target, 0.0) ** 2)
                 if gain > best:
                     best, best_side, best_extent = gain, side, rungs[k, j]
         if best_side < 0:
@@ -190,5 +202,5 @@ def climb(
         axis_moments(axis, extent, home, knots, heights, pull, trial)
         total += trial - base[axis]
         base[axis] = trial
-        over = max(log_odds(bias, total) - target, 0.0)
+        odds = log_odds(bias, total)
     return extent

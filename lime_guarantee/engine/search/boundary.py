@@ -30,7 +30,7 @@ from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
-from lime_guarantee.engine.search.free_cells import FreeCells, few_cells, is_binary
+from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import MOST_LOSS, PRIOR_FAILURES
 from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
@@ -46,7 +46,7 @@ does, and goes on after a box was accepted: so it never finds less."""
 FIRST_LOOK = 30
 """Draws in the whole domain; if none fails, it is proposed at once."""
 
-CAUTIONS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = np.array([0.8, 1.8, 2.8]), 0.9, 30
+CAUTIONS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = np.array([0.8, 1.8, 2.8]), 0.8, 30
 """By how many standard deviations, of what is known of a box's failing share, nested boxes aim below the
 allowed one; a factor after every rejection; the most attempts."""
 
@@ -55,10 +55,6 @@ RESTART_SHARE = 0.04
 smaller than what the rounds came to (with many features in proportion more), the search starts again, once,
 from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
 hide."""
-
-MANY_CELLS, ROOM_FOR_CELLS, BACKGROUND_DRAWS = 6, 0.5, 100
-"""From so many axes of few cells on, it is decided first which of them vary at all. Meanwhile the other sides
-are drawn in by this factor, and so many draws tell what still fails there."""
 
 MARGINS, LEAST_LOSS = (0.0, 0.01, 0.03), 0.01
 """How much nested boxes between walls keep away from these, as shares of their extents; and the least log
@@ -181,8 +177,6 @@ class _Run:
         if self.walls.holds and (yield from self._between_walls()):
             return True
         if not (inwards and self.steering.look_inwards()):
-            if few_cells(self.task).size >= MANY_CELLS and not self.sides.all_coarse:
-                self._choose_cells()
             self.steering.grow(LEARNING_SHARE)
             self.steering.lower(LEARNING_SHARE)
         return (yield from self._settle())
@@ -218,31 +212,6 @@ class _Run:
         if not self.steering.slopes.failed.any():
             return ()
         return self._nested(self.steering.nested(self._modesty() * self.allowed * np.exp(-CAUTIONS)))
-
-    def _choose_cells(self) -> None:
-        """Decide which axes of few cells vary at all, and pin the others: a side of cells cannot move a bit.
-
-        The other axes vary meanwhile, in a box drawn in so far that most of what fails is due to the cells.
-        """
-        task, sides = self.task, self.sides
-        axes = few_cells(task)
-        few = np.tile(np.isin(np.arange(sides.dims), axes), 2)
-        reach = sides.box(np.where(few, self.walls.single, 0.0))
-        self.steering.start(LEARNING_SHARE, closed=few)
-        around = sides.box(np.where(few, 0.0, ROOM_FOR_CELLS * self.steering.extent))
-        _, background = sides.draw(around, BACKGROUND_DRAWS)
-        chosen = FreeCells(
-            task,
-            "normal",
-            axes=axes[(reach.width > task.home.width)[axes]],  # what fails alone stays
-            around=around,
-            reach=reach,
-            allowed=self.allowed + float(np.mean(~background)),
-            reserve=4.0,
-        ).choose()
-        pinned = np.tile(np.isin(np.arange(sides.dims), np.setdiff1d(axes, chosen)), 2)
-        self.walls.best = np.where(pinned, 0.0, np.where(few, self.walls.single, self.walls.best))
-        sides.rigid = True
 
     def _propose_nested(self, larger_than: float = -np.inf) -> Generator[Proposal, Attempt, Box | None]:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""

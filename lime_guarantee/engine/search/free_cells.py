@@ -21,11 +21,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import optimize, special
 
 from lime_guarantee.engine.certify.bounds import attempt_level
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.certify.decisions import draws_to_accept
+from lime_guarantee.engine.failure_model import FailureModel
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
@@ -39,9 +39,6 @@ class _Plan(NamedTuple):
 
 
 PLANS = {"low": _Plan(0.5, 0.3), "normal": _Plan(1.0, 0.45), "high": _Plan(2.0, 0.5)}
-
-FEW_CELLS = 8
-"""An axis of so many cells either varies or does not; on longer ones an interval is worth looking for."""
 
 LOOK_DRAWS = 24
 """Draws at every share of flipped axes in the first look."""
@@ -83,85 +80,14 @@ GROUP_TESTS, GROUP_DRAWS, MOST_FAILING_TOGETHER = 12, 50, 0.3
 """How often groups of those that passed are tried together, the fewest draws for that, and the failing share
 at which a group is halved."""
 
+RESERVE = 2.2
+"""For how many certificates evaluations are left, where these are limited."""
+
 MOST_ATTEMPTS = 20
 """The most sets that are proposed after the set of all axes."""
 
-VIRTUAL_DRAWS = 2_000
-"""Points on which the model predicts a set's failing share."""
-
-PEEL_STEPS = 25
-"""A peel drops several axes at a time where there are many: about so many steps from all to half of them."""
-
-RIDGE = 0.5
-"""The pull of the model's weights towards 0."""
-
-FIT_STEPS = 60
-"""The most steps in which the model is fitted."""
-
 FIT_POINTS = 2_000
 """The most points of one rejected proposal that are learnt from."""
-
-
-class FailureModel:
-    """Log-odds of failing = bias + effect . flips + (pull . flips)^2, fitted by penalised likelihood."""
-
-    def __init__(self, axes: int, rng: np.random.Generator) -> None:
-        # Without a pull to start from its gradient would be 0.
-        self.weights = np.concatenate([[-1.0], np.zeros(axes), 0.3 * rng.standard_normal(axes)])
-
-    def fit(self, flips: BoolArray, failed: BoolArray) -> None:
-        """Fit it to points, starting from what was learnt before."""
-        data = flips.astype(np.float64), failed
-        options = {"maxiter": FIT_STEPS}
-        self.weights = optimize.minimize(
-            _loss, self.weights, data, jac=True, method="L-BFGS-B", options=options
-        ).x
-
-    def peel(
-        self, axes: IntArray, chance: FloatArray, rng: np.random.Generator
-    ) -> tuple[IntArray, FloatArray]:
-        """Drop the axes one after the other, the most harmful first.
-
-        Parameters
-        ----------
-        axes : the axes to begin with
-        chance : how often each of all axes is flipped as long as it is not dropped
-        rng : Generator
-
-        Returns
-        -------
-        order : the axes, the first to be dropped first
-        share : the failing share predicted before each drop
-        """
-        bias, (effect, pull) = self.weights[0], np.split(self.weights[1:], 2)
-        left = axes
-        order: list[int] = []
-        share: list[float] = []
-        while left.size:
-            count = 1 + left.size // PEEL_STEPS
-            # Fresh draws every time: on the same ones the peel would only learn to avoid these.
-            flips = (rng.random((VIRTUAL_DRAWS, left.size)) < chance[left]).astype(np.float64)
-            linear, pulled = bias + flips @ effect[left], flips @ pull[left]
-            share += [float(special.expit(linear + pulled**2).mean())] * count
-            without = (pulled[:, np.newaxis] - flips * pull[left]) ** 2
-            without += linear[:, np.newaxis] - flips * effect[left]
-            # Where all fails, a share cannot tell better from worse; a loss can, and is the same in the end.
-            loss = np.logaddexp(0.0, without).mean(axis=0)
-            dropped = np.argsort(loss, kind="stable")[:count]
-            order += left[dropped].tolist()
-            left = np.delete(left, dropped)
-        return np.array(order, dtype=np.int64), np.array(share)
-
-
-def _loss(weights: FloatArray, flips: FloatArray, failed: BoolArray) -> tuple[float, FloatArray]:
-    """Minus the penalised log-likelihood, and its gradient."""
-    effect, pull = np.split(weights[1:], 2)
-    pulled = flips @ pull
-    odds = weights[0] + flips @ effect + pulled**2
-    miss = special.expit(odds) - failed
-    loss = np.sum(np.logaddexp(0.0, odds) - failed * odds) + RIDGE / 2 * np.sum(weights[1:] ** 2)
-    slopes = np.concatenate([flips.T @ miss, 2.0 * flips.T @ (miss * pulled)]) + RIDGE * weights[1:]
-    return float(loss), np.concatenate([[miss.sum()], slopes])
 
 
 def _enough(chosen: IntArray) -> int:
@@ -179,12 +105,6 @@ def _hitting(flips: BoolArray) -> BoolArray:
     return dropped
 
 
-def few_cells(task: Task) -> IntArray:
-    """The axes that have few cells, but more than one."""
-    cells = task.cube.cells
-    return task.free_axes[cells[task.free_axes] <= FEW_CELLS]
-
-
 def is_binary(task: Task) -> bool:
     """Whether all free axes have two cells."""
     return bool(np.all(task.cube.cells[task.free_axes] == 2.0))
@@ -198,40 +118,17 @@ class FreeCells:
     task : Task
     effort : {"low", "normal", "high"}
         How much is spent.
-    axes : array of int, optional
-        The axes of cells among which to choose; all free axes, by default.
-    around : Box, optional
-        Where the other axes vary meanwhile; they stay at the instance, by default.
-    reach : Box, optional
-        How far flips may go; the domain, by default.
-    allowed : float, optional
-        The failing share that is allowed; 1 - purity, by default.
-    reserve : float
-        For how many certificates evaluations are left, where these are limited.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        effort: Effort,
-        *,
-        axes: IntArray | None = None,
-        around: Box | None = None,
-        reach: Box | None = None,
-        allowed: float | None = None,
-        reserve: float = 2.2,
-    ) -> None:
+    def __init__(self, task: Task, effort: Effort) -> None:
         self.task = task
         self.plan = PLANS[effort]
-        self.axes = task.free_axes if axes is None else axes
-        self.around = around or task.home
-        self.reach = reach or task.domain
-        self.allowed = 1.0 - task.purity if allowed is None else allowed
-        self.reserve = reserve
+        self.axes = task.free_axes
+        self.allowed = 1.0 - task.purity
         self.aim = self.plan.aim * self.allowed
         self.every = np.arange(self.axes.size)
         # How often a draw leaves the instance's own cell.
-        self.chance = 1.0 - task.home.width[self.axes] / self.reach.width[self.axes]
+        self.chance = 1.0 - task.home.width[self.axes] / task.domain.width[self.axes]
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.model = FailureModel(self.axes.size, task.rng)
         self.flips = np.empty((0, self.axes.size), dtype=np.bool_)
@@ -257,13 +154,6 @@ class FreeCells:
             self._remember(attempt)
             aim *= 0.85
             chosen = self._smaller(chosen, float(np.mean(~attempt.faithful)), aim)
-
-    def choose(self) -> IntArray:
-        """The axes that may flip, where other axes are to be looked after by another search."""
-        if self._look():
-            return self.axes
-        self._learn()
-        return self.axes[self._chosen()]
 
     def _chosen(self) -> IntArray:
         """Peel, and extend as long as that brings much."""
@@ -369,12 +259,11 @@ class FreeCells:
         flips = self._company(count, 1.0)
         return np.asarray(flips & np.isin(self.every, chosen))
 
-    def _ask(self, flips: BoolArray, reserve: float | None = None) -> BoolArray:
+    def _ask(self, flips: BoolArray, reserve: float = RESERVE) -> BoolArray:
         """Which of the points fail; only as many are asked as leave enough for certificates."""
         remaining = self.task.oracle.remaining
         if remaining is not None:
-            left = (self.reserve if reserve is None else reserve) * self.certificate + 100
-            flips = flips[: max(int(remaining - left), 0)]
+            flips = flips[: max(int(remaining - reserve * self.certificate - 100), 0)]
         if len(flips) == 0:
             return np.empty(0, dtype=np.bool_)
         failed = ~self.task.oracle.evaluate(self._points(flips))
@@ -382,15 +271,13 @@ class FreeCells:
         return failed
 
     def _points(self, flips: BoolArray) -> FloatArray:
-        """Points around the instance whose flipped axes are in any cell but the instance's own."""
-        rng, axes = self.task.rng, self.axes
-        points = self.around.sample(rng, len(flips))
-        home, reach, own = self.task.home, self.reach, self.task.instance[axes]
-        others = reach.lower[axes] + rng.random(flips.shape) * (reach.width - home.width)[axes]
+        """Points around the instance whose flipped axes are in the other cell."""
+        axes, home, domain = self.axes, self.task.home, self.task.domain
+        points = home.sample(self.task.rng, len(flips))
+        others = domain.lower[axes] + self.task.rng.random(flips.shape) * (domain.width - home.width)[axes]
         others = np.where(others >= home.lower[axes], others + home.width[axes], others)
-        points[:, axes] = np.where(flips, others, own)
-        lower, upper = np.minimum(reach.lower, self.around.lower), np.maximum(reach.upper, self.around.upper)
-        return self.task.cube.within(points, lower, upper)
+        points[:, axes] = np.where(flips, others, self.task.instance[axes])
+        return self.task.cube.within(points, domain.lower, domain.upper)
 
     def _remember(self, attempt: Attempt) -> None:
         points = attempt.points[:FIT_POINTS, self.axes]
@@ -403,5 +290,5 @@ class FreeCells:
     def _box(self, chosen: IntArray) -> Box:
         axes, home = self.axes[chosen], self.task.home
         lower, upper = home.lower.copy(), home.upper.copy()
-        lower[axes], upper[axes] = self.reach.lower[axes], self.reach.upper[axes]
+        lower[axes], upper[axes] = self.task.domain.lower[axes], self.task.domain.upper[axes]
         return Box(lower, upper, self.task.cube)

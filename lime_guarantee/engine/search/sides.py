@@ -37,9 +37,7 @@ class Sides:
         self.cube, self.home, self.rng = task.cube, task.home, task.rng
         self.dims = int(task.instance.size)
         self.edge = np.concatenate([self.home.lower - task.domain.lower, task.domain.upper - self.home.upper])
-
         self.coarse, self.rungs = self._rungs()
-        self.rigid = False  # whether sides of few cells stay where they are
         self.all_coarse = self.coarse.size == np.sum(self.edge > 0)
 
     def _rungs(self) -> tuple[IntArray, FloatArray]:

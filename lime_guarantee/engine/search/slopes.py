@@ -53,6 +53,10 @@ PRIOR_FAILURES = 3.0
 PENALTY = 30.0
 """What the square of too high log-odds costs, in log volume."""
 
+ROOM_FOR_CELLS = 0.3
+"""By how much log-odds may be too high after a side has moved by a whole cell, in the hope that other sides
+make up for it."""
+
 SOLVER_STEPS = 30
 """The most steps in which a box is looked for: it starts from the last one."""
 
@@ -224,7 +228,7 @@ class Slopes:
     def _climbed(self, extent: FloatArray, edge: FloatArray, target: float) -> FloatArray:
         """The extents, sides of few cells moved by whole cells as far as that pays under the model."""
         coarse = self.sides.coarse
-        if coarse.size == 0 or self.sides.rigid:
+        if coarse.size == 0:
             return extent
         unit = np.tile(self.unit, 2)[coarse, np.newaxis]
         allowed = self.sides.rungs <= edge[coarse, np.newaxis]
@@ -232,11 +236,20 @@ class Slopes:
         tried = self._scaled(extent)
         # A side between two cells goes down to the nearer one.
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
-        moves = 2 * coarse.size
-        scaled = climb(self.bias + self.shift, target, PENALTY, tried, *self.weights(), coarse, rungs, moves)
+        costs = target, ROOM_FOR_CELLS, self._price(tried), PENALTY
+        scaled = climb(self.bias + self.shift, *costs, tried, *self.weights(), coarse, rungs, 2 * coarse.size)
         new = extent.copy()
         new[coarse] = scaled[coarse] * unit[:, 0]
         return new
+
+    def _price(self, scaled: FloatArray) -> float:
+        """What log-odds cost in log volume, if other sides are drawn in to make up for it; 0 if none can."""
+        dims, (home, *_) = self.sides.dims, self.weights()
+        _, slopes = odds_and_slopes(self.bias + self.shift, scaled, *self.weights())
+        able = (slopes > 0) & (scaled < self._scaled(self.edge))
+        able[self.sides.coarse] = False
+        width = np.tile(scaled[:dims] + scaled[dims:] + home, 2)
+        return float(np.median(scaled[able] / width[able] / slopes[able])) if able.any() else 0.0
 
     def weights(self) -> Weights:
         """The fitted weights, in present units."""

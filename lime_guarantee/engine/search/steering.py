@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lime_guarantee.engine.batches import Batch
+from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.sides import Sides
@@ -165,10 +165,10 @@ class Steering:
         self._draw(int(CALIBRATION / self.allowed))
         self.slopes.fit(self.extent, *self.counts())
 
-    def start(self, share: float, closed: BoolArray | None = None) -> None:
+    def start(self, share: float) -> None:
         """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
         sides = self.sides
-        edge = self.walls.best if closed is None else np.where(closed, 0.0, self.walls.best)
+        edge = self.walls.best
         start = np.minimum(self.walls.single, edge)
         stopped = (edge > 0) & (start < edge)
         free = edge > 0
@@ -178,7 +178,7 @@ class Steering:
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
-            points = np.concatenate([self._scattered(e, scale, START_DRAWS) for e, scale in tried])
+            points = np.concatenate([sides.thinned(e, scale, START_DRAWS) for e, scale in tried])
             faithful = sides.evaluate(points)
             self.slopes.note(points, faithful)
             failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
@@ -188,7 +188,7 @@ class Steering:
                 break
         first = first if first < START_SCALES.size else SMALL_START
         self.extent = extents[first]
-        if sides.coarse.size and not sides.rigid and closed is None:
+        if sides.coarse.size:
             self._learn_cells(START_SCALES[max(first - 1, 0)])
 
     def nested(self, aims: FloatArray) -> list[FloatArray]:
@@ -214,22 +214,22 @@ class Steering:
         return draws.largest(self.slopes, aim, self.sides.extent(rejected))
 
     def learn(self, attempt: Attempt, boxes: tuple[Box, ...]) -> None:
-        """Learn from the draws of rejected boxes; what comes last is of the largest."""
-        ends = np.cumsum(attempt.drawn)
+        """Learn from the draws of rejected boxes; what comes last is of the largest.
+
+        How often that fails is told by these and by what was known before: by themselves they fail too often.
+        """
+        ends, before = np.cumsum(attempt.drawn), self.last
         for box, count, end in reversed(list(zip(boxes, attempt.drawn, ends, strict=True))):
             if count:
                 drawn = slice(end - count, end)
                 self._note(attempt.points[drawn], attempt.faithful[drawn], box)
+        self.last = joined((before, self.last))
         self._keep_inside()
         self.slopes.fit(self.extent, *self.counts())
 
     def counts(self) -> tuple[int, int]:
         """Failures among the last draws, and all of these."""
         return int(np.sum(~self.last[1])), len(self.last[1])
-
-    def _scattered(self, extent: FloatArray, share: float, count: int) -> FloatArray:
-        """Points of a box; unless it is settled which cells vary, they leave the instance less often."""
-        return self.sides.thinned(extent, 1.0 if self.sides.rigid else share, count)
 
     def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
         """Extents drawn in by a factor; sides of few cells stay where they are."""
