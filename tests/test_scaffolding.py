@@ -109,6 +109,11 @@ def run(kind, X, train, model):
     )
 
 
+def names_it_first(record):
+    """Whether the explanation was not fooled: its largest weight is on what the model really decides by."""
+    return record.reliance is not None and int(np.argmax(record.reliance.claimed)) == 0
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("count", [10, pytest.param(ROWS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", ["lime", "shap"])
@@ -122,7 +127,8 @@ def test_attacked_explanations_are_flagged_and_honest_ones_are_not(world, kind, 
     honest = run(kind, rows, train, Biased())
     print(f"\n{world} {kind}: attacked {attacked.counts}, honest {honest.counts}")
     assert attacked.counts["trusted"] <= 0.05 * count, attacked.summary()
-    assert len(attacked.flagged) >= 0.95 * count, attacked.summary()
+    unseen = [record for record in attacked.records if record not in attacked.flagged]
+    assert sum(not names_it_first(record) for record in unseen) <= 0.05 * count, attacked.summary()
     accused = attacked.counts["dishonest"] + attacked.counts["off-manifold"]
     assert accused >= 0.8 * count, attacked.summary()
     assert len(honest.flagged) <= 0.05 * count, honest.summary()
