@@ -1,4 +1,4 @@
-"""The boundary search: walls and their causes, slopes, few cells, and few evaluations."""
+"""The boundary search: rays, draws, slopes, few cells, and few evaluations."""
 
 import sys
 
@@ -7,12 +7,12 @@ import pytest
 from cubes import task_of
 
 from benchmarks.shapes import problem
-from lime_guarantee import Boundary, Domain, InvalidInputError, find_region
-from lime_guarantee.engine.kernels.avoid import NO_SIDE
+from lime_guarantee import Boundary, Domain, InvalidInputError, Joint, Marginal, Uniform, find_region
 from lime_guarantee.engine.search.draws import Draws
+from lime_guarantee.engine.search.empty_box import largest_empty_box
+from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import KNOTS, Slopes, _expected
-from lime_guarantee.engine.search.walls import Walls
 
 
 def find(faithful, instance, domain, **options):
@@ -41,8 +41,7 @@ def test_it_comes_near_the_best_box(family, decades):
 
 
 @pytest.mark.compiled
-def test_causes_of_few_features_that_settle_nothing_bound_nothing():
-    """All five features together are a cause of any failure: with such bounds it was 0.29 decades short."""
+def test_a_ball_of_few_features_is_nearly_filled():
     short = []
     for seed in range(200, 204):
         ball = problem("ball", 5, seed)
@@ -65,52 +64,48 @@ def test_next_to_an_oblique_boundary_it_gives_up_only_what_it_must():
     assert region.share > 0.04
 
 
-def walls_of(faithful, dims, seed=0):
-    walls = Walls(Sides(task_of(faithful, cube_domain(dims), np.zeros(dims), seed=seed), 0))
-    walls.find()
-    return walls
+def sides_of(faithful, dims):
+    return Sides(task_of(faithful, cube_domain(dims), np.zeros(dims)), 0)
 
 
-def test_the_cause_of_a_failure_is_the_pair_that_makes_it_fail():
+def test_rays_go_as_far_as_one_feature_alone_does():
+    """In units of the domain: half of it lies on either side of the instance."""
+    alone = reach_alone(sides_of(lambda X: (X[:, 0] < 0.3) & (X[:, 1] > -1e-5), 3))
+    assert 2 * alone == pytest.approx([1.0, 1e-5, 1.0, 0.3, 1.0, 1.0], rel=0.3)
+    assert 0.29 < 2 * alone[3] < 0.3
+    assert 0.7e-5 < 2 * alone[1] <= 1e-5
+
+
+def test_with_few_features_the_largest_box_without_a_failure_is_taken():
+    """Thin spikes fail, as trees have them: no slope leads away from them."""
+
     def faithful(X):
-        return ~((X[:, 2] > 0.2) & (X[:, 5] < -0.4))
+        return ~((np.abs(X[:, 0] - 0.4) < 0.01) | (np.abs(X[:, 1] + 0.6) < 0.01))
 
-    walls = walls_of(faithful, 8)
-    assert walls.holds
-    pairs = {tuple(sorted(row[row != NO_SIDE].tolist())) for row in walls.cause_sides}
-    assert pairs == {(5, 8 + 2)}
-    extent = 2 * walls.best
-    assert min(extent[10] - 0.2, extent[5] - 0.4) == pytest.approx(0.0, abs=0.02)
-    assert np.delete(extent, [5, 10]).tolist() == [1.0] * 14
+    extent = largest_empty_box(sides_of(faithful, 2))
+    assert 2 * extent == pytest.approx([1.0, 0.6, 0.4, 1.0], abs=0.02)
+    assert largest_empty_box(sides_of(lambda X: np.floor(1e6 * X[:, 0]) % 4 != 0, 2)) is None
 
 
-def test_rays_that_end_at_a_wall_are_told_from_those_that_do_not():
-    wall = walls_of(lambda X: X[:, 0] < 0.3, 6)
-    assert 2 * wall.reach[6] == pytest.approx(0.3, abs=0.02)
-    slope = walls_of(lambda X: X.sum(axis=1) < 0.05, 6)
-    assert (slope.reach == slope.sides.edge).all()
-    assert not slope.holds
+def test_a_side_is_drawn_in_only_where_its_ray_fails_on_most_of_the_way():
+    sides = sides_of(lambda X: (X[:, 0] < 0.3) & (X[:, 1] < 0.7), 2)
+    extent = drawn_in(sides, sides.edge)
+    assert 0.28 < 2 * extent[2] < 0.3
+    assert extent[[0, 1, 3]].tolist() == [0.5] * 3
 
 
-def test_a_smooth_boundary_has_no_sharp_causes():
-    walls = walls_of(lambda X: (X**2).sum(axis=1) < 2.0, 20)
-    assert not walls.holds
-    assert len(walls.cause_sides) == 0
-
-
-def test_failures_of_many_features_are_not_looked_into_further(monkeypatch):
-    def pulled_in(*_):
-        raise AssertionError("nothing may be asked about causes that are none")
-
-    monkeypatch.setattr(Walls, "_pulled_in", pulled_in)
-    walls_of(lambda X: (X > 0).sum(axis=1) < 10, 20)
+def test_the_box_of_the_rays_is_kept_where_growing_finds_none_larger():
+    """Beyond any wall of the instance's cell half of all points fail: no model sees a way there."""
+    checker = problem("checker", 12, 200)
+    region = find(checker.faithful, checker.instance, checker.domain, measure="uniform", random_state=200)
+    assert region.log10_share > checker.best - 0.1
 
 
 def drawn(faithful, dims, draws):
     """Draws of the whole domain, and a model that knows only how often it fails."""
     task = task_of(faithful, cube_domain(dims), np.zeros(dims))
     sides = Sides(task, 0)
-    slopes, known = Slopes(sides, sides.edge.copy()), Draws(sides)
+    slopes, known = Slopes(sides), Draws(sides)
     points, good = sides.draw(task.domain, draws)
     known.note(points, good, task.domain)
     slopes.fit(sides.edge, int(np.sum(~good)), len(good))
@@ -121,14 +116,83 @@ def test_draws_say_which_side_to_move_where_features_fail_together():
     """A corner of three features fails: to a sum of features, all six sides are to blame."""
     dims = 6
     sides, slopes, draws = drawn(lambda X: ~(X[:, :3] > 0.0).all(axis=1), dims, 2_000)
-    extent = draws.largest(slopes, 0.02)
+    extent = draws.largest(slopes, 0.02, sides.edge, sides.edge)
     assert np.sum(2 * extent[dims : dims + 3] < 0.3) == 1
     assert np.sum(2 * extent == 1.0) == 2 * dims - 1
-    drawn_in = sides.edge.copy()
-    drawn_in[4] = 0.1
-    within = draws.largest(slopes, 0.02, drawn_in)
-    assert within[4] == 0.1
-    assert (within <= drawn_in).all()
+    smaller = sides.edge.copy()
+    smaller[4] = 0.1
+    within = draws.largest(slopes, 0.02, smaller)
+    assert (within <= smaller).all()
+    assert draws.largest(slopes, 0.02, smaller, sides.edge)[4] > 0.2  # what was cut for nothing comes back
+
+
+def test_what_nobody_has_looked_into_does_not_pass_for_as_good_as_the_rest():
+    """Draws of the good half only; the model knows that the other one fails."""
+    sides = sides_of(lambda X: X[:, 0] < 0.0, 3)
+    slopes, draws = Slopes(sides), Draws(sides)
+    good_half = sides.edge.copy()
+    good_half[3] = 0.0
+    whole = sides.task.domain
+    slopes.note(*sides.draw(whole, 2_000))
+    slopes.fit(sides.edge, 1_000, 2_000)
+    box = sides.box(good_half)
+    draws.note(*sides.draw(box, 5_000), box)
+    assert draws._failing(slopes, good_half) < 0.01
+    assert draws._failing(slopes, sides.edge) > 0.2  # half of it unseen, of which the model tells
+    assert draws.largest(slopes, 0.02, good_half, sides.edge)[3] < 0.05
+
+
+def rows_on_a_line(count=400):
+    """Two features that go together in the data, and one that does not matter."""
+    rng = np.random.default_rng(0)
+    first = rng.uniform(-1, 1, count)
+    return np.column_stack([first, first + 0.05 * rng.normal(size=count), rng.uniform(-1, 1, count)])
+
+
+@pytest.mark.compiled
+def test_where_the_measure_is_one_of_data_boxes_are_those_that_hold_many_rows(monkeypatch):
+    """What fails is avoided by one feature, or by two that go together: less mass is left then, more rows."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rows_on_a_line(), rng.uniform(-1, 1, (400, 4))])
+
+    def coverage():
+        regions = [
+            find(
+                lambda rows: (rows[:, :2] < 0.1).all(axis=1) | (rows[:, 2] > 0.3),
+                np.array([0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0]),
+                Domain.from_data(X),
+                measure="marginal",
+                random_state=seed,
+            )
+            for seed in range(4)
+        ]
+        return np.mean([region.contains(X).mean() for region in regions])
+
+    with_rows = coverage()
+    monkeypatch.setattr(sys.modules[Draws.__module__], "BY_ROWS", 0.0)
+    assert with_rows > coverage() + 0.05
+
+
+@pytest.mark.parametrize(("measure", "counted"), [(Marginal(), 400), (Joint(), 400), (Uniform(), 0)])
+def test_rows_count_where_the_measure_is_made_of_them(measure, counted):
+    X = rows_on_a_line()
+    sides = Sides(task_of(lambda rows: rows[:, 0] < 0.5, Domain.from_data(X), X[0], measure=measure), 0)
+    assert len(Draws(sides)._rows) == counted
+
+
+def test_few_rows_count_for_nothing():
+    X = rows_on_a_line(49)
+    sides = Sides(task_of(lambda rows: rows[:, 0] < 0.5, Domain.from_data(X), X[0], measure=Marginal()), 0)
+    assert len(Draws(sides)._rows) == 0
+
+
+def test_a_box_is_pure_if_enough_draws_say_so():
+    sides, _, draws = drawn(lambda X: X[:, 0] < 0.0, 3, 1_000)
+    good_half = sides.edge.copy()
+    good_half[3] = 0.0
+    assert draws.is_pure(good_half, 0.01)
+    assert not draws.is_pure(good_half, 0.001)
+    assert not draws.is_pure(sides.edge, 0.01)
 
 
 def test_draws_of_several_boxes_count_for_the_volume_that_they_stand_for():
@@ -147,7 +211,7 @@ def test_old_draws_are_forgotten_and_what_the_others_stand_for_is_counted_anew(m
     monkeypatch.setattr(sys.modules[Draws.__module__], "KEPT_NUMBERS", 6 * 2_500)
     whole = sides.task.domain
     draws.note(*sides.draw(whole, 1_000), whole)
-    assert draws._far.shape == draws._first.shape == (1_000, 6)
+    assert draws._far.shape == (1_000, 6)
     assert draws._density == pytest.approx(np.full(1_000, 1_000.0))
     assert draws._failing(slopes, sides.edge) == pytest.approx(0.5, abs=0.05)
 
@@ -156,7 +220,7 @@ def test_draws_of_boxes_without_a_volume_to_speak_of_are_still_told_apart():
     """With 600 features a small box is 1e-1000 of the domain."""
     task = task_of(lambda X: X[:, 0] < 0.0, cube_domain(600), np.zeros(600))
     sides = Sides(task, 0)
-    slopes, draws = Slopes(sides, sides.edge.copy()), Draws(sides)
+    slopes, draws = Slopes(sides), Draws(sides)
     for extent in (0.01 * sides.edge, 1e-4 * sides.edge):
         box = sides.box(extent)
         draws.note(*sides.draw(box, 300), box)
@@ -195,7 +259,7 @@ def test_the_model_learns_a_boundary_across_all_features():
     weight = np.random.default_rng(1).normal(size=dims)
     task = task_of(lambda X: X @ weight < 1.0, cube_domain(dims), np.zeros(dims))
     sides = Sides(task, 0)
-    slopes = Slopes(sides, sides.edge.copy())
+    slopes = Slopes(sides)
     points, faithful = sides.draw(task.domain, 1_500)
     slopes.note(points, faithful)
     for _ in range(6):

@@ -99,7 +99,7 @@ FORBIDDEN = [
         "lime_guarantee.space.box",
         KERNELS,
     ),
-    ("engine.kernels.avoid", "from scipy import stats", "scipy", KERNELS),
+    ("engine.kernels.bins", "from scipy import stats", "scipy", KERNELS),
     (
         "cli.commands",
         "from lime_guarantee import find_region",

@@ -67,7 +67,7 @@ def finish(process):
     ("options", "compiled"),
     [
         pytest.param("search=Divide(30, 10)", ["max_box.max_box"], id="one search"),
-        pytest.param("", ["max_box.max_box", "avoid.largest_extents"], id="all", marks=pytest.mark.slow),
+        pytest.param("", ["max_box.max_box", "peel.peeled"], id="all", marks=pytest.mark.slow),
     ],
 )
 def test_two_processes_of_two_threads_compile_at_once(tmp_path, options, compiled):

@@ -1,4 +1,4 @@
-"""The kernels of the boundary search: boxes that avoid causes, and what fails under a fitted boundary."""
+"""The kernels of the boundary search: boxes without failures, and what fails under a fitted boundary."""
 
 import itertools
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
-from lime_guarantee.engine.kernels.peel import failing_share, peeled, share_of_odds, side_sums
+from lime_guarantee.engine.kernels.peel import failing_share, first_places, peeled, share_of_odds, side_sums
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -192,12 +192,27 @@ def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():
 
 
 def test_a_failing_share_is_that_of_the_draws_or_of_the_model_as_there_are_more_or_fewer_of_them():
-    assert failing_share(0.0, 0.0, 0.0, 0.2, 10.0) == pytest.approx(0.2)
-    assert failing_share(1e6, 3e5, 1e6, 0.01, 10.0) == pytest.approx(0.3, abs=1e-3)
+    assert failing_share(0.0, 0.0, 0.0, 1.0, 0.2, 10.0) == pytest.approx(0.2)
+    assert failing_share(1e6, 3e5, 1e6, 1e6, 0.01, 10.0) == pytest.approx(0.3, abs=1e-3)
     # Of weight 3 or 1, a thousand draws are alike: what each stands for does not matter.
-    assert failing_share(3e3, 3e2, 9e3, 0.01, 10.0) == pytest.approx(failing_share(1e3, 1e2, 1e3, 0.01, 10.0))
+    alike = failing_share(1e3, 1e2, 1e3, 1e3, 0.01, 10.0)
+    assert failing_share(3e3, 3e2, 9e3, 3e3, 0.01, 10.0) == pytest.approx(alike)
     # Two draws of which one stands for nearly all are one draw.
-    assert failing_share(1_000.001, 1_000.0, 1e6, 0.1, 1.0) == pytest.approx(2.0 / 11.0, rel=1e-3)
+    assert failing_share(1_000.001, 1_000.0, 1e6, 1e3, 0.1, 1.0) == pytest.approx(2.0 / 11.0, rel=1e-3)
+
+
+def test_of_what_draws_do_not_stand_for_the_model_is_asked():
+    """A million draws without a failure stand for a quarter of the volume; the model says 0.4 of all."""
+    assert failing_share(1e6, 0.0, 1e6, 1e6, 0.4, 3.0) < 1e-4
+    assert failing_share(1e6, 0.0, 1e6, 4e6, 0.4, 3.0) == pytest.approx(0.3, rel=1e-3)
+    assert failing_share(1e6, 5e5, 1e6, 4e6, 0.4, 3.0) == pytest.approx(0.5, rel=1e-3)  # it is no comfort
+
+
+def test_the_first_place_that_holds_a_point():
+    extents = np.array([[0.0, 0.5, 1.0], [0.0, 0.2, np.inf]])
+    far = np.array([[-0.1, 0.0], [0.3, 0.2], [0.5 + 1e-15, 0.3], [1.1, 0.1]])
+    found = first_places(far, extents, np.array([3, 2]), 1e-12)
+    assert found.tolist() == [[0, 0], [1, 1], [1, 2], [3, 1]]
 
 
 @pytest.mark.parametrize(("odds", "share"), [(0.0, 0.5), (-3.0, 1 / (1 + np.e**3)), (-1e6, 0.0), (1e6, 1.0)])
@@ -216,23 +231,53 @@ def test_slopes_by_moments_are_difference_quotients():
         assert slopes[k] == pytest.approx((log_odds(-3.0, up) - log_odds(-3.0, down)) / 2e-3, abs=2e-3)
 
 
-def test_a_peel_takes_the_side_that_costs_least_and_what_was_cut_for_nothing_comes_back():
-    """Two sides hold the failures: behind the fourth place of one, or behind the second of the other."""
+def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005):
+    """The places after a peel of three axes, five places a side, with a model that knows of no side."""
     rng = np.random.default_rng(1)
     places, dims = 5, 3
     extents = np.tile(np.linspace(0.0, 1.0, places), (2 * dims, 1))
-    far = rng.uniform(-1.0, 1.0, (4_000, dims))
-    far = np.concatenate([-far, far], axis=1)
-    first = np.searchsorted(extents[0], far.ravel()).reshape(far.shape)
-    failed = (far[:, 0] > 0.75) & (far[:, 4] > 0.25)
-    level = np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)
     counts, ones = np.full(2 * dims, places), np.ones(dims)
+    points = rng.uniform(-1.0, 1.0, (4_000, dims))
+    far = np.concatenate([-points, points], axis=1)
+    held = np.empty((0, 2 * dims)) if rows is None else np.concatenate([-rows, rows], axis=1)
+    return peeled(
+        first_places(far, extents, counts, 1e-12),
+        failed_where(far),
+        np.ones(len(far)),
+        float(len(far)),
+        first_places(held, extents, counts, 1e-12),
+        by_rows,
+        np.asarray(place),
+        extents,
+        counts,
+        -4.6,
+        ones,
+        *(np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)),
+        aim,
+        3.0,
+        30.0,
+        0.01,
+    ).tolist()
 
-    def found(place, outwards):
-        sums = first, failed, np.ones(len(first)), np.asarray(place), extents, counts
-        return peeled(*sums, -4.6, ones, *level, 0.005, 3.0, 30.0, 0.01, outwards).tolist()
 
-    whole = [4] * 6
-    assert found(whole, True) == [3, 4, 4, 4, 4, 4]
-    assert found([4, 4, 2, 4, 4, 4], True) == [3, 4, 4, 4, 4, 4]
-    assert found([4, 4, 2, 4, 4, 4], False) == [3, 4, 2, 4, 4, 4]
+def corner(far):
+    """Two sides hold the failures: behind the fourth place of one, or behind the second of the other."""
+    return (far[:, 0] > 0.75) & (far[:, 4] > 0.25)
+
+
+def test_a_peel_takes_the_side_that_costs_least_and_what_was_cut_for_nothing_comes_back():
+    assert peel_of(corner, [4] * 6) == [3, 4, 4, 4, 4, 4]
+    assert peel_of(corner, [4, 4, 2, 4, 4, 4]) == [3, 4, 4, 4, 4, 4]
+
+
+def test_a_peel_spares_the_side_behind_which_rows_lie():
+    """All rows lie behind the side that costs less volume."""
+    rows = np.random.default_rng(2).uniform([-1.0, -0.5, -1.0], [-0.8, 0.2, 1.0], (300, 3))
+    assert peel_of(corner, [4] * 6, rows) == [3, 4, 4, 4, 4, 4]  # they count for nothing
+    assert peel_of(corner, [4] * 6, rows, by_rows=0.8) == [4, 4, 4, 4, 1, 4]
+
+
+def test_nothing_is_cut_off_a_box_in_which_nothing_failed():
+    """Though the model, whose word is 1 %, says that more fails than the aim."""
+    nothing = lambda far: np.zeros(len(far), dtype=np.bool_)  # noqa: E731 - as the other cases
+    assert peel_of(nothing, [4] * 6, aim=0.0007) == [4] * 6

@@ -6,21 +6,20 @@ from cubes import task_of
 
 from lime_guarantee import Domain, find_region
 from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.search import boundary as boundary_module
 from lime_guarantee.engine.search import slopes as slopes_module
 from lime_guarantee.engine.search import steering as steering_module
 from lime_guarantee.engine.search.likelihood import KNOTS
 from lime_guarantee.engine.search.sides import Sides
 from lime_guarantee.engine.search.slopes import Slopes
 from lime_guarantee.engine.search.steering import Steering
-from lime_guarantee.engine.search.walls import Walls
 
 DIMS = 6
 
 
 def steering_of(faithful):
     task = task_of(faithful, Domain.from_bounds([-1] * DIMS, [1] * DIMS), np.zeros(DIMS))
-    sides = Sides(task, 0)
-    return Steering(sides, Walls(sides))
+    return Steering(Sides(task, 0))
 
 
 def a_corner_fails(X):
@@ -64,7 +63,7 @@ def test_it_learns_from_the_draws_of_all_rejected_boxes(inwards):
 def test_no_jump_costs_more_than_it_may(monkeypatch):
     """A band that fails begins next to the instance: inside of it, there is next to nothing."""
     sides = steering_of(a_corner_fails).sides
-    model = Slopes(sides, sides.edge.copy())
+    model = Slopes(sides)
     model.rises[:, 1], model.rises[:, 2] = 4.0, -4.0
     extent = sides.edge.copy()
     extent[:DIMS] = 1e-3
@@ -90,7 +89,8 @@ def test_a_region_holds_when_one_feature_moves_alone(monkeypatch, elsewhere):
     assert 0.19 < region.upper[0] <= 0.2
     assert region.lower[0] == -1.0
     assert region.log10_share > -1.0
-    monkeypatch.setattr(Steering, "failing_rays", lambda self: (np.empty(0, dtype=np.int64), np.empty(0)))
+    for module in (steering_module, boundary_module):
+        monkeypatch.setattr(module, "drawn_in", lambda sides, extent: extent)
     assert find_region(faithful, np.zeros(DIMS), domain, random_state=0).upper[0] > 0.5
 
 
@@ -103,14 +103,6 @@ def test_a_feature_that_fails_at_once_both_ways_leaves_an_interval():
     region = find_region(faithful, np.zeros(DIMS), domain, random_state=0)
     assert region.status == "certified"
     assert 0.0 < region.reach[0] < 0.01
-
-
-def test_a_ray_that_fails_on_less_than_half_of_the_way_stops_no_side():
-    steering = steering_of(lambda X: next_to_the_instance(X, beyond=0.7))
-    assert steering.failing_rays()[0].size == 0
-    sides, fails_at = steering_of(next_to_the_instance).failing_rays()
-    assert sides.tolist() == [DIMS]  # the upper side of the first feature
-    assert fails_at[0] > 0.2 * steering.sides.edge[DIMS]
 
 
 def test_few_evaluations_are_not_spent_on_rays():

@@ -12,7 +12,7 @@ same points as before.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,8 @@ class Cube:
         One an axis.
     instance_values : array of shape (D,)
         The instance, as `Domain.encode` gives it; every coordinate has a place for it.
+    of_data : bool
+        Whether the measure is one of data: searches then look for boxes that hold many of its rows.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Cube:
     domain: Domain
     coordinates: tuple[Coordinate, ...]
     instance_values: FloatArray
+    of_data: bool = False
 
     @cached_property
     def instance(self) -> FloatArray:
@@ -116,7 +119,7 @@ class Cube:
         coordinates = list(self.coordinates)
         for i, order in orders.items():
             coordinates[i] = coordinates[i].reordered(order)
-        return type(self)(self.domain, tuple(coordinates), self.instance_values)
+        return replace(self, coordinates=tuple(coordinates))
 
     # Points.
 

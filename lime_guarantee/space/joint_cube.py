@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,10 @@ class JointCube(Cube):
     So the share of a box, and draws in it, are exact: rows first, then axes.
     """
 
+    of_data: bool = True
     rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     mix: float = 0.2
     move: float = 0.05
-
-    def reordered(self, orders: Any) -> JointCube:
-        plain = super().reordered(orders)
-        return replace(self, coordinates=plain.coordinates)
 
     @property
     def counts_draws(self) -> BoolArray:

@@ -130,7 +130,8 @@ class Marginal(Measure):
     needs_data: ClassVar[bool] = True
 
     def cube(self, domain: Domain, instance: FloatArray) -> Cube:
-        return Cube(domain, _data_coordinates(self, self.data, domain, instance), instance)
+        coordinates = _data_coordinates(self, self.data, domain, instance)
+        return Cube(domain, coordinates, instance, of_data=True)
 
     def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
         return _data_notes(_observed(self, self.data, domain), domain, instance)
@@ -186,7 +187,7 @@ class Joint(Measure):
                 "measure='marginal', or Joint(X) with some dense rows."
             )
         values = domain.encode(observed.rows)
-        return JointCube(domain, coordinates, instance, values, self.mix, self.move)
+        return JointCube(domain, coordinates, instance, rows=values, mix=self.mix, move=self.move)
 
     def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
         return _data_notes(_observed(self, self.data, domain), domain, instance)

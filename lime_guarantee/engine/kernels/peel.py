@@ -14,22 +14,23 @@ import numpy as np
 
 from lime_guarantee.engine.kernels.jit import kernel
 from lime_guarantee.engine.kernels.slopes import axis_moments, moment_slopes, moments
-from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
+from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 
-LEAST_SHARE = 1e-4
-"""The least failing share that the model is believed: it never says that nothing fails."""
+LEAST_SHARE, MOST_SHARE = 1e-4, 1.0 - 1e-9
+"""The least failing share that the model is believed: it never says that nothing fails. And the greatest one,
+so that its log-odds are finite."""
 
 
 @kernel
 def side_sums(
-    first: IntArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int
+    first: ByteArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Sums over the draws of a box, and over those that a single side keeps out.
 
     Parameters
     ----------
     first : array of shape (draws, 2 D)
-        The first place of every side at which a box holds the draw.
+        The first place of every side at which a box holds the draw; see `first_places`.
     failed : array of shape (draws,)
     weight : array of shape (draws,)
     place : array of shape (2 D,)
@@ -64,6 +65,8 @@ def side_sums(
         bad = w if failed[i] else 0.0
         if outside == 1:
             k = first[i, keeps_out]
+            if k >= places:
+                continue
             beyond[0, keeps_out, k] += w
             beyond[1, keeps_out, k] += bad
             beyond[2, keeps_out, k] += w * w
@@ -80,24 +83,82 @@ def side_sums(
 
 
 @kernel
+def first_places(far: FloatArray, extents: FloatArray, counts: IntArray, tiny: float) -> ByteArray:
+    """The first place of every side at which a box holds each point; the number of places where none does.
+
+    Parameters
+    ----------
+    far : array of shape (points, 2 D)
+        How far points lie beyond the home, towards each side.
+    extents : array of shape (2 D, places)
+        The extent of every side at every place.
+    counts : array of shape (2 D,)
+        How many places each side has.
+    tiny : float
+        Extents that differ by less are the same.
+    """
+    found = np.empty(far.shape, dtype=np.uint8)
+    for i in range(far.shape[0]):
+        for side in range(far.shape[1]):
+            place = 0
+            while place < counts[side] and extents[side, place] + tiny < far[i, side]:
+                place += 1
+            found[i, side] = place
+    return found
+
+
+@kernel
 def share_of_odds(odds: float) -> float:
     """The share whose log-odds these are; far from any draw the model's can be of any size."""
     return 1.0 / (1.0 + math.exp(min(-odds, 700.0)))
 
 
 @kernel
-def failing_share(weights: float, failing: float, squares: float, model: float, trust: float) -> float:
-    """A failing share from sums over draws, and from the model, whose word counts as so many failures."""
+def failing_share(
+    weights: float, failing: float, squares: float, volume: float, model: float, trust: float
+) -> float:
+    """A failing share from sums over draws, and from the model, whose word counts as so many failures.
+
+    Where the draws stand for less than the volume, the rest was not looked into, and the model is asked of it
+    alone: what nobody has seen must not pass for as good as what was.
+    """
     draws = weights * weights / squares if squares > 0.0 else 0.0
     seen = failing / weights if weights > 0.0 else 0.0
-    return min((seen * draws + trust) / (draws + trust / max(model, LEAST_SHARE)), 0.999)
+    told = (seen * draws + trust) / (draws + trust / max(model, LEAST_SHARE))
+    unseen = max(1.0 - weights / volume, 0.0)
+    return min(told + unseen * max(model - told, 0.0), MOST_SHARE)
+
+
+@kernel
+def moments_of_places(
+    axis: int,
+    scaled: FloatArray,
+    extents: FloatArray,
+    counts: IntArray,
+    unit: FloatArray,
+    home: FloatArray,
+    knots: FloatArray,
+    heights: FloatArray,
+    pull: FloatArray,
+    found: FloatArray,
+) -> None:
+    """The moments of an axis with either of its sides at any of its places; see `axis_moments`."""
+    for side in (axis, home.size + axis):
+        here = scaled[side]
+        for place in range(counts[side]):
+            scaled[side] = extents[side, place] / unit[axis]
+            axis_moments(axis, scaled, home, knots, heights, pull, found[side, place])
+        scaled[side] = here
 
 
 @kernel
 def peeled(
-    first: IntArray,
+    first: ByteArray,
     failed: BoolArray,
     weight: FloatArray,
+    volume: float,
+    rows: ByteArray,
+    by_rows: float,
     place: IntArray,
     extents: FloatArray,
     counts: IntArray,
@@ -111,21 +172,26 @@ def peeled(
     trust: float,
     penalty: float,
     least: float,
-    outwards: bool,
 ) -> IntArray:
     """The places of the sides once all moves are made that pay.
 
     As long as the box fails more often than the aim, the move comes first that lowers its log-odds most for
-    the log width that it costs. Then the move comes first that pays best: log width, less the penalty on the
+    the log size that it costs. Then the move comes first that pays best: log size, less the penalty on the
     square of log-odds above the aim. What the model says after a move is linear in the moments of its axis.
+    Nothing is cut off a box in which no draw failed, if there are enough of them to tell.
 
     Parameters
     ----------
-    first, failed, weight, place : draws, and where the sides stand; see `side_sums`
-    extents : array of shape (2 D, places)
-        The extent of every side at every place.
-    counts : array of shape (2 D,)
-        How many places each side has.
+    first, failed, weight : draws; see `side_sums`
+    volume : float
+        Of the box, as the weights are volumes.
+    rows : array of shape (rows, 2 D)
+        Rows of data, as the draws.
+    by_rows : float
+        What the logarithm of the rows inside counts for in the size; that of the volume has the rest.
+    place : array of shape (2 D,)
+        Where the sides stand.
+    extents, counts : the places of every side; see `first_places`
     bias, unit, home, knots, heights, pull : the model, and the units of its extents; see `moments`
     aim : float
         The failing share aimed at.
@@ -133,62 +199,70 @@ def peeled(
         As how many failures the model's word counts.
     penalty, least : float
         What too high log-odds cost, and the least gain for which a side moves.
-    outwards : bool
-        Whether sides may move outwards, too.
     """
     dims, place = home.size, place.copy()
     goal = math.log(aim / (1.0 - aim))
     scaled = np.empty(2 * dims)
     for side in range(2 * dims):
         scaled[side] = extents[side, place[side]] / unit[side % dims]
-    moved = np.empty(5)
+    moved = np.empty((2 * dims, extents.shape[1], 5))
+    for axis in range(dims):
+        moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
+    no_row_failed, each_row = np.zeros(len(rows), dtype=np.bool_), np.ones(len(rows))
     too_often = True
-    for _ in range(4 * counts.sum()):
+    for _ in range(4 * place.size):
         inside, beyond, total = side_sums(first, failed, weight, place, extents.shape[1])
+        rows_in, rows_out, rows_all = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
         each = moments(scaled, home, knots, heights, pull)
         odds, by_moment = moment_slopes(bias, each.sum(axis=0))
-        share = failing_share(total[0], total[1], total[2], share_of_odds(odds), trust)
+        share = failing_share(total[0], total[1], total[2], volume, share_of_odds(odds), trust)
         over = math.log(share / (1.0 - share)) - goal
-        too_often = too_often and over > 0.0
-        best, best_side, best_place = 0.0 if too_often else least, -1, -1
+        pure = total[1] == 0.0 and total[0] * total[0] >= total[2] / aim  # nothing in it is to be cut off
+        too_often = too_often and over > 0.0 and not pure
+        best, best_side, best_place, best_ratio = 0.0 if too_often else least, -1, -1, 1.0
         for side in range(2 * dims):
-            axis, now, here = side % dims, place[side], scaled[side]
+            axis = side % dims
             width = scaled[axis] + scaled[dims + axis] + home[axis]
-            within = np.zeros(3)
-            without = total.copy()
-            last = counts[side] if outwards and not too_often else now
-            for k in range(last):
-                if k < now:
+            within, fewer = np.zeros(3), 0.0
+            without, more = total.copy(), rows_all[0]
+            for k in range(place[side] if too_often else counts[side]):
+                if k < place[side]:
+                    if pure:
+                        continue
                     within += inside[:, side, k]
-                    sums = within
-                elif k > now:
+                    fewer += rows_in[0, side, k]
+                    sums, held = within, fewer
+                elif k > place[side]:
                     without += beyond[:, side, k]
-                    sums = without
+                    more += rows_out[0, side, k]
+                    sums, held = without, more
                 else:
                     continue
-                scaled[side] = extents[side, k] / unit[axis]
-                new_width = width + scaled[side] - here
-                if new_width <= 0.0:
+                ratio = (width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300)
+                if ratio <= 0.0:
                     continue
-                axis_moments(axis, scaled, home, knots, heights, pull, moved)
                 change = 0.0
-                for j in range(moved.size):
-                    change += by_moment[j] * (moved[j] - each[axis, j])
-                share = failing_share(sums[0], sums[1], sums[2], share_of_odds(odds + change), trust)
+                for j in range(5):
+                    change += by_moment[j] * (moved[side, k, j] - each[axis, j])
+                model = share_of_odds(odds + change)
+                share = failing_share(sums[0], sums[1], sums[2], volume * ratio, model, trust)
                 after = max(math.log(share / (1.0 - share)) - goal, 0.0)
-                longer = math.log(new_width / max(width, 1e-300))
+                larger = (1.0 - by_rows) * math.log(ratio)
+                larger += by_rows * math.log((held + 1.0) / (rows_all[0] + 1.0))
                 if too_often:
-                    gain = (over - after) / (1e-3 - longer)
+                    gain = (over - after) / (1e-3 - larger)
                 else:
-                    gain = longer + penalty * (max(over, 0.0) ** 2 - after**2)
+                    gain = larger + penalty * (max(over, 0.0) ** 2 - after**2)
                 if gain > best:
-                    best, best_side, best_place = gain, side, k
-            scaled[side] = here
+                    best, best_side, best_place, best_ratio = gain, side, k, ratio
         if best_side < 0:
             if not too_often:
                 break
             too_often = False
             continue
+        axis = best_side % dims
         place[best_side] = best_place
-        scaled[best_side] = extents[best_side, best_place] / unit[best_side % dims]
+        scaled[best_side] = extents[best_side, best_place] / unit[axis]
+        volume *= best_ratio
+        moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
     return place

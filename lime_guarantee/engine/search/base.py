@@ -25,6 +25,9 @@ Effort = Literal["low", "normal", "high"]
 SMALLEST_STEP = 1e-3
 """The first of the logarithmic steps, as a share of the way to the edge."""
 
+FEWEST_ROWS = 50
+"""With fewer rows of data no box is moved for their sake."""
+
 Proposals = Generator[Proposal, Attempt, None]
 """Yields shapes that hold the instance, one at a time or several nested ones; is sent the attempt on them;
 ends when it has no more to propose."""
@@ -69,6 +72,12 @@ class Task:
     def home(self) -> Box:
         """The instance's own atoms; a point where it lies in none. All that is proposed holds it."""
         return self.cube.home
+
+    @property
+    def rows(self) -> FloatArray:
+        """Rows of data for the sake of which boxes may be moved: none if they are few."""
+        points = self.cube.data_points
+        return points if len(points) >= FEWEST_ROWS else points[:0]
 
     @property
     def free_axes(self) -> IntArray:

@@ -1,14 +1,11 @@
 """Learn the boundary of the faithful set around the instance, and take the largest box within it.
 
-1. Inwards: where the domain itself seldom fails, as with most real data, draws of it tell of all boxes in it.
-   Take the largest one that fails less often, as draws and a small model of the boundary say (`Draws`,
-   `Slopes`), draw in it, and look again, with fewer and fewer failures aimed at (`Steering`). Where one
-   feature moved alone fails on most of its way, its side is drawn in.
-2. Walls: elsewhere, see which rays from the instance end at a wall, reduce failures to their causes, and take
-   the largest box that avoids them all, until one holds (`Walls`). Where that settles it, this is the box.
-3. Slopes: if not, start from a box that fails often, because failures are what tells, and fit the model to
-   the draws. Take the largest box under it, draw in it, fit again: first until it has stopped growing, then
-   with fewer and fewer failures aimed at.
+1. With few features, take the largest box in which no draw failed, until none does (`largest_empty_box`).
+2. Else start from the whole domain, if that seldom fails, as with most real data; else from a box around the
+   instance that fails often, because failures are what tells, and let it grow (`Steering`).
+3. Draw in the box, fit a small model of the boundary to what failed (`Slopes`), and take the largest box that
+   fails less often, as all draws (`Draws`) and the model say; draw in that, and look again, with fewer and
+   fewer failures aimed at. Where one feature moved alone fails on most of its way, its side is drawn in.
 4. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
@@ -30,11 +27,12 @@ from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
+from lime_guarantee.engine.search.empty_box import FEW_FEATURES, largest_empty_box
 from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
+from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import MOST_LOSS, PRIOR_FAILURES
 from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
-from lime_guarantee.engine.search.walls import MOST_FEATURES, Walls
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import FloatArray
@@ -56,9 +54,11 @@ smaller than what the rounds came to (with many features in proportion more), th
 from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
 hide."""
 
-MARGINS, LEAST_LOSS = (0.0, 0.01, 0.03), 0.01
-"""How much nested boxes between walls keep away from these, as shares of their extents; and the least log
-volume by which any nested box is smaller than the one before."""
+MARGINS = (0.0, 0.01, 0.03)
+"""How much boxes in which nothing failed keep away from what did, as shares of their extents."""
+
+LEAST_LOSS = 0.01
+"""The least log volume by which a nested box is smaller than the one before."""
 
 SCARCE, MODEST_AIM = 12.0, 0.5
 """Where evaluations are left for fewer certificates than so many, the aims are lower; with little effort, by
@@ -69,8 +69,8 @@ RESERVE, ENOUGH = 4.0, 6.0
 must be some before any other test, which takes more than that of a box without a failure."""
 
 SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
-"""The common factors by which the domain is drawn in if evaluations run out before anything else is known;
-and which of the small boxes are proposed together, the largest first."""
+"""The common factors by which the domain, or the smallest box in which nothing failed, is drawn in if
+evaluations run out; and which of the small boxes are proposed together, the largest first."""
 
 
 @dataclass(frozen=True)
@@ -142,8 +142,7 @@ class _Run:
         self.allowed = 1.0 - task.purity
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
-        self.walls = Walls(self.sides)
-        self.steering = Steering(self.sides, self.walls)
+        self.steering = Steering(self.sides)
 
     def propose(self) -> Proposals:
         """Propose boxes until one is accepted; with much effort, look for larger ones then.
@@ -166,20 +165,29 @@ class _Run:
         _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
         if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
             return True
-        inwards = bool(np.mean(~faithful) <= MOST_FAILING)
-        if inwards and self.sides.dims > MOST_FEATURES:
-            if self.steering.look_inwards() and (yield from self._settle()):
-                return True
-            inwards = False
-        self.walls.find()
-        if self.sides.home.holds(self.sides.box(self.walls.best)):
+        if self.sides.dims <= FEW_FEATURES and (yield from self._propose_empty()):
             return True
-        if self.walls.holds and (yield from self._between_walls()):
+        if (
+            np.mean(~faithful) <= MOST_FAILING
+            and self.steering.look_inwards()
+            and (yield from self._settle())
+        ):
             return True
-        if not (inwards and self.steering.look_inwards()):
-            self.steering.grow(LEARNING_SHARE)
-            self.steering.lower(LEARNING_SHARE)
+        self.steering.grow(LEARNING_SHARE)
+        self.steering.lower(LEARNING_SHARE)
         return (yield from self._settle())
+
+    def _propose_empty(self) -> Generator[Proposal, Attempt, bool]:
+        """Propose a box in which nothing failed, and smaller ones that keep away from what did."""
+        extent = largest_empty_box(self.sides)
+        if extent is None:
+            return False
+        inner = extent < self.sides.edge
+        boxes = self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
+        if not boxes:
+            return False
+        self._check_enough()
+        return (yield _proposal(boxes)).accepted
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
         """Propose boxes until one is accepted; with much effort, larger ones then. Whether one was."""
@@ -192,23 +200,8 @@ class _Run:
                 yield from self._propose_nested(larger_than=accepted.log_share)
         return True
 
-    def _between_walls(self) -> Generator[Proposal, Attempt, bool]:
-        """Propose the box between walls, and smaller ones that keep away from them."""
-        boxes = self._off_walls()
-        if not boxes:
-            return False
-        self._check_enough()
-        return (yield _proposal(boxes)).accepted
-
-    def _off_walls(self) -> tuple[Box, ...]:
-        extent = self.walls.best
-        inner = extent < self.sides.edge
-        return self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
-
     def _known(self) -> tuple[Box, ...]:
         """Boxes that are likely to hold, as far as that is known when evaluations run out."""
-        if self.walls.holds:
-            return self._off_walls()
         if not self.steering.slopes.failed.any():
             return ()
         return self._nested(self.steering.nested(self._modesty() * self.allowed * np.exp(-CAUTIONS)))
@@ -252,9 +245,9 @@ class _Run:
 
     def _small_boxes(self) -> tuple[Box, ...]:
         """Small boxes in which nothing has failed yet, and others that nobody has looked into; nested."""
-        boxes = [self.sides.box(scale * self.sides.edge) for scale in SMALL_SCALES]
-        tried = self.walls.faithful
-        boxes = [box for box in boxes if not tried or box.log_share > tried[0].log_share] + tried
+        tried = self.steering.faithful
+        smallest = self.sides.extent(tried[-1]) if tried else self.sides.edge
+        boxes = tried + [self.sides.box(scale * smallest) for scale in SMALL_SCALES]
         nested: list[Box] = []
         for box in boxes:
             if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
@@ -265,7 +258,7 @@ class _Run:
     def _rays_hold(self) -> bool:
         """Whether no feature, moved alone, fails on most of its way; not asked if evaluations are too few."""
         try:
-            return self.steering.failing_rays()[0].size == 0
+            return not np.any(drawn_in(self.sides, self.sides.edge) < self.sides.edge)
         except OutOfBudget:
             return True
 

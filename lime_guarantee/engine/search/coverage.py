@@ -18,9 +18,6 @@ from lime_guarantee.engine.search.base import Proposals, Task
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
-FEWEST_ROWS = 50
-"""With fewer rows of data nothing is moved for their sake."""
-
 PARTS = (1.0, 0.5, 0.25)
 """How many of the rows that a side keeps out a move lets in, as shares: the most first."""
 
@@ -73,14 +70,14 @@ class CoveragePolish:
         assert accepted.certificate is not None
         self.task, self.box = task, accepted.shape
         self.allowed = 1.0 - task.purity
-        self.rows = task.cube.data_points
+        self.rows = task.rows
         certificate = accepted.certificate
         self.failing = (certificate.failures + 0.5) / (certificate.draws + 1)
         self.slice_draws = int(SLICE_DRAWS / self.allowed)
 
     def propose(self) -> Proposals:
         """Propose the box with its sides moved, if any was."""
-        if len(self.rows) < FEWEST_ROWS or self.box.holds(self.task.domain):
+        if len(self.rows) == 0 or self.box.holds(self.task.domain):
             return
         path: list[Box] = []
         tries = MOST_MOVES * 2 * len(self.task.cube)

@@ -1,10 +1,12 @@
 """The largest box as the draws themselves say.
 
 `Slopes` adds up what every side does. Models are not like that: trees fail where features meet, and a sum
-then cuts many sides a little and none enough. Draws of a large box tell how often any smaller one fails,
-whatever the boundary is like, as far as there are draws in it; for the rest the model is asked. Every round
-looks at all boxes anew, from the whole domain inwards: what was cut for a few failures comes back when more
-draws say otherwise.
+then cuts many sides a little and none enough. Every draw stands for a volume, one over the density of all
+draws there; so all draws of all boxes tell how often any other box fails, as far as there are draws in it.
+For the rest the model is asked. Single sides are moved as long as that pays.
+
+Where the measure is one of data, the size of a box is not its mass alone, but also how many rows it holds:
+rows lie where features go together, and a measure of single features does not know where that is.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
 """
@@ -14,22 +16,25 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from lime_guarantee.engine.kernels.peel import failing_share, peeled
+from lime_guarantee.engine.kernels.peel import failing_share, first_places, peeled
 from lime_guarantee.engine.search.sides import FEW_CELLS, Sides
 from lime_guarantee.engine.search.slopes import KEPT_NUMBERS, PENALTY, Slopes
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
-PLACES = FEW_CELLS + 1
-"""Places at which a side is tried, from the instance to the edge. Sides of few cells are tried at the ends of
-their cells."""
+INSIDE, OUTSIDE = np.linspace(0.0, 1.0, 13), np.array([0.02, 0.06, 0.2, 0.5, 1.0])
+"""Places at which a side is tried: shares of its extent, and of the way from there to where it may go. Finer
+ones learn the draws by heart. Sides of few cells are tried at the ends of their cells."""
 
 TRUSTS = (3.0, 10.0, 30.0)
 """As how many failures the model's word counts: whichever told best how often fresh draws would fail. Trees
 take the first, smooth boundaries the last."""
 
+BY_ROWS = 0.8
+"""What the logarithm of the rows of data counts for in the size of a box; that of its mass has the rest."""
+
 LEAST_GAIN = 0.01
-"""The least gain of log volume for which a side is moved."""
+"""The least gain of log size for which a side is moved."""
 
 TINY, MOST_DENSE = 1e-12, 600.0
 """Extents that differ by less are the same; and the logarithm of the greatest density, so that none is
@@ -46,12 +51,10 @@ class Draws:
 
     def __init__(self, sides: Sides) -> None:
         self.sides = sides
-        self._extents = np.linspace(0.0, sides.edge, PLACES, axis=1)
-        self._extents[sides.coarse, : sides.rungs.shape[1]] = sides.rungs
-        self._extents[sides.coarse, sides.rungs.shape[1] :] = np.inf
-        self._counts = np.where(sides.edge > 0, np.isfinite(self._extents).sum(axis=1), 1)
+        rows = sides.task.rows
+        self._rows = self._beyond(rows if sides.cube.of_data else rows[:0])  # as `_far` has the draws
+        self._by_rows = BY_ROWS if len(self._rows) else 0.0
         self._far = np.empty((0, 2 * sides.dims))  # how far each draw lies beyond the home, towards each side
-        self._first = np.empty(self._far.shape, dtype=np.int64)  # the first place at which a side holds it
         self._failed = np.empty(0, dtype=np.bool_)
         self._density = np.empty(0)  # draws to be expected around each, per volume of the first box
         self._boxes: list[tuple[Box, int, float]] = []  # in which was drawn, how often, and how densely
@@ -60,21 +63,15 @@ class Draws:
 
     def note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
         """Take note of draws of a box."""
-        home = self.sides.home
         if not self._boxes:
             self._first_share = box.log_share
         density = len(points) * float(np.exp(min(self._first_share - box.log_share, MOST_DENSE)))
-        far = np.concatenate([home.lower - points, points - home.upper], axis=1)
-        first = np.empty(far.shape, dtype=np.int64)
-        for side, count in enumerate(self._counts):
-            first[:, side] = np.searchsorted(self._extents[side, :count] + TINY, far[:, side])
         here = np.full(len(points), density)
         for known, _, each in self._boxes:
             here += each * known.contains(points)
         self._density += density * self._within(self.sides.extent(box))
         self._boxes.append((box, len(points), density))
-        self._far = np.concatenate([self._far, far])
-        self._first = np.concatenate([self._first, first])
+        self._far = np.concatenate([self._far, self._beyond(points)])
         self._failed = np.concatenate([self._failed, ~faithful])
         self._density = np.concatenate([self._density, here])
         while self._far.size > KEPT_NUMBERS and len(self._boxes) > 1:
@@ -82,20 +79,40 @@ class Draws:
 
     def _forget_oldest(self) -> None:
         box, count, density = self._boxes.pop(0)
-        self._far, self._first = self._far[count:], self._first[count:]
-        self._failed, self._density = self._failed[count:], self._density[count:]
+        self._far, self._failed, self._density = (
+            kept[count:] for kept in (self._far, self._failed, self._density)
+        )
         self._density = self._density - density * self._within(self.sides.extent(box))
 
-    def largest(self, slopes: Slopes, aim: float, within: FloatArray | None = None) -> FloatArray:
-        """Extents of the largest box that fails no more than the aim, of all, or of those within another."""
-        start = self._counts - 1 if within is None else self._places(within)
-        place = peeled(
-            self._first,
-            self._failed,
-            1.0 / self._density,
-            start,
-            self._extents,
-            self._counts,
+    def largest(
+        self, slopes: Slopes, aim: float, start: FloatArray, limit: FloatArray | None = None
+    ) -> FloatArray:
+        """Extents of the largest box that fails no more than the aim, reached from a start by single sides.
+
+        Parameters
+        ----------
+        slopes : Slopes
+        aim : float
+        start : array of shape (2 D,)
+        limit : array of shape (2 D,), optional
+            How far sides may go; by default they move inwards only.
+        """
+        extents, counts = self._places(start, start if limit is None else np.maximum(limit, start))
+        place = np.asarray(np.sum(extents <= start[:, np.newaxis] + TINY, axis=1) - 1)
+        first = first_places(self._far, extents, counts, TINY)
+        near = np.all(first < counts, axis=1)  # what no place holds is never inside
+        weight = 1.0 / self._density[near]
+        most = weight.max(initial=TINY)  # squares of weights must not overflow
+        found = peeled(
+            first[near],
+            self._failed[near],
+            weight / most,
+            self._volume(np.take_along_axis(extents, place[:, np.newaxis], axis=1)[:, 0]) / most,
+            first_places(self._rows, extents, counts, TINY),
+            self._by_rows,
+            place,
+            extents,
+            counts,
             slopes.bias + slopes.shift,
             slopes.unit,
             *slopes.weights(),
@@ -103,23 +120,23 @@ class Draws:
             self.trust,
             PENALTY,
             LEAST_GAIN,
-            within is None,
         )
-        found = np.take_along_axis(self._extents, place[:, np.newaxis], axis=1)[:, 0]
-        return found if within is None else np.where(place == start, within, found)
+        moved = np.take_along_axis(extents, found[:, np.newaxis], axis=1)[:, 0]
+        return np.where(found == place, start, moved)
 
     def better(self, slopes: Slopes, aim: float, *extents: FloatArray) -> FloatArray:
         """The extents of the largest box, less what it costs that it fails more often than the aim."""
 
         def worth(extent: FloatArray) -> float:
             over = float(special.logit(self._failing(slopes, extent)) - special.logit(aim))
-            return self.sides.box(extent).log_share - PENALTY * max(over, 0.0) ** 2
+            return self._size(extent) - PENALTY * max(over, 0.0) ** 2
 
         return max(extents, key=worth)
 
-    def _failing(self, slopes: Slopes, extent: FloatArray) -> float:
-        """How often the box of some extents fails, by draws and model."""
-        return self._shares(slopes, extent)[int(np.argmax(self._evidence))]
+    def is_pure(self, extent: FloatArray, aim: float) -> bool:
+        """Whether no draw failed in the box of some extents, of enough to tell."""
+        inside = self._within(extent)
+        return not self._failed[inside].any() and aim * inside.sum() >= 1.0
 
     def learn(self, slopes: Slopes, extent: FloatArray, failures: int, draws: int) -> None:
         """See who told best how often fresh draws of a box would fail, before these are noted."""
@@ -132,16 +149,43 @@ class Draws:
         """As how many failures the model's word counts."""
         return TRUSTS[int(np.argmax(self._evidence))]
 
+    def _size(self, extent: FloatArray) -> float:
+        rows = float(np.sum(np.all(self._rows <= extent + TINY, axis=1)))
+        mass = self.sides.box(extent).log_share
+        return (1.0 - self._by_rows) * mass + self._by_rows * float(np.log(rows + 1.0))
+
+    def _failing(self, slopes: Slopes, extent: FloatArray) -> float:
+        """How often the box of some extents fails, by draws and model."""
+        return self._shares(slopes, extent)[int(np.argmax(self._evidence))]
+
     def _shares(self, slopes: Slopes, extent: FloatArray) -> list[float]:
         inside = self._within(extent)
         weight, failed = 1.0 / self._density[inside], self._failed[inside]
+        most = weight.max(initial=TINY)
+        weight = weight / most
         sums = float(weight.sum()), float(weight[failed].sum()), float(np.sum(weight**2))
-        model = slopes.failing(extent)
-        return [failing_share(*sums, model, trust) for trust in TRUSTS]
+        model, volume = slopes.failing(extent), self._volume(extent) / most
+        return [failing_share(*sums, volume, model, trust) for trust in TRUSTS]
 
-    def _places(self, extent: FloatArray) -> IntArray:
-        """The last place of every side within some extents."""
-        return np.asarray(np.sum(self._extents <= extent[:, np.newaxis] + TINY, axis=1) - 1)
+    def _volume(self, extent: FloatArray) -> float:
+        """The volume of the box of some extents, in that of the first one."""
+        more = self.sides.box(extent).log_share - self._first_share
+        return float(np.exp(np.clip(more, -MOST_DENSE, MOST_DENSE)))
+
+    def _places(self, extent: FloatArray, limit: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Extents at which sides are tried, a row each, and how many of them there are."""
+        coarse, rungs = self.sides.coarse, self.sides.rungs
+        inside = extent[:, np.newaxis] * INSIDE
+        outside = extent[:, np.newaxis] + (limit - extent)[:, np.newaxis] * OUTSIDE
+        places = np.concatenate([inside, outside], axis=1)
+        places[coarse] = np.inf
+        places[coarse, :FEW_CELLS] = np.where(rungs <= limit[coarse, np.newaxis] + TINY, rungs, np.inf)
+        return places, np.where(self.sides.edge > 0, np.isfinite(places).sum(axis=1), 1)
+
+    def _beyond(self, points: FloatArray) -> FloatArray:
+        """How far points lie beyond the home, towards each side."""
+        home = self.sides.home
+        return np.concatenate([home.lower - points, points - home.upper], axis=1)
 
     def _within(self, extent: FloatArray) -> BoolArray:
         """Which draws the box of some extents holds."""

@@ -98,12 +98,10 @@ class Slopes:
     Parameters
     ----------
     sides : Sides
-    edge : array of shape (2 D,)
-        How far the sides may go.
     """
 
-    def __init__(self, sides: Sides, edge: FloatArray) -> None:
-        self.sides, self.edge = sides, edge
+    def __init__(self, sides: Sides) -> None:
+        self.sides = sides
         dims = sides.dims
         self.points = np.empty((0, dims))
         self.failed = np.empty(0, dtype=np.bool_)
@@ -165,11 +163,20 @@ class Slopes:
         edge : array of shape (2 D,), optional
             How far they may go at all.
         """
-        edge = self.edge if edge is None else np.minimum(edge, self.edge)
+        edge = self.sides.edge if edge is None else edge
         target = float(special.logit(aim))
         extent = self._climbed(np.minimum(extent, edge), edge, target)
         found = [self._moved(start, edge, target, trust) for start in [extent, *self._jumped(extent)]]
         return min(found, key=lambda one: one[0])[1]
+
+    def limit(self, extent: FloatArray, trust: float) -> FloatArray:
+        """How far sides may move out from some extents; sides of few cells as far as they like."""
+        far = np.minimum(extent + np.expm1(trust) * self._half_width(extent), self.sides.edge)
+        far[self.sides.coarse] = extent[self.sides.coarse]
+        return far
+
+    def _half_width(self, extent: FloatArray) -> FloatArray:
+        return np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * np.tile(self.unit, 2))
 
     def _moved(
         self, extent: FloatArray, edge: FloatArray, target: float, trust: float
@@ -179,7 +186,7 @@ class Slopes:
         coarse = np.isin(np.arange(edge.size), self.sides.coarse)
         free = np.flatnonzero((edge > 0) & ~coarse)
         unit = np.tile(self.unit, 2)
-        half = np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * unit)
+        half = self._half_width(extent)
         start = np.where(coarse, extent, np.maximum(extent, np.minimum(SMALLEST * half, edge)))
         low = np.maximum(start + np.expm1(-trust) * half, np.minimum(SMALLEST * half, start))
         high = np.minimum(start + np.expm1(trust) * half, edge)
@@ -246,7 +253,7 @@ class Slopes:
         """What log-odds cost in log volume, if other sides are drawn in to make up for it; 0 if none can."""
         dims, (home, *_) = self.sides.dims, self.weights()
         _, slopes = odds_and_slopes(self.bias + self.shift, scaled, *self.weights())
-        able = (slopes > 0) & (scaled < self._scaled(self.edge))
+        able = (slopes > 0) & (scaled < self._scaled(self.sides.edge))
         able[self.sides.coarse] = False
         width = np.tile(scaled[:dims] + scaled[dims:] + home, 2)
         return float(np.median(scaled[able] / width[able] / slopes[able])) if able.any() else 0.0

@@ -1,8 +1,7 @@
 """A box that is steered: draw in it, learn what failed, move its sides, and draw again.
 
-It grows around the instance, or is looked for from the whole domain inwards; then it fails less and less
-often, round by round. What is known of the boundary is a small model of it (`Slopes`) and, from the domain
-inwards, all draws themselves (`Draws`).
+It starts from the whole domain, or grows around the instance; then it fails less and less often, round by
+round. What is known of the boundary is a small model of it (`Slopes`) and all draws themselves (`Draws`).
 
 Nothing here is part of the guarantee: every rule is a heuristic.
 """
@@ -14,11 +13,11 @@ import numpy as np
 from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.search.draws import Draws
+from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import Sides
 from lime_guarantee.engine.search.slopes import Slopes
-from lime_guarantee.engine.search.walls import Walls
 from lime_guarantee.space.box import Box
-from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
 """The failing share at which a box is steered while it grows, and at which much effort begins again: a draw
@@ -41,9 +40,8 @@ INWARD_DRAWS, UNSETTLED = 30, 8.0
 """Draws of the domain, for each feature, before boxes are looked for within it. One that in the end still
 fails so many times as often as is allowed shows that draws do not tell: look around the instance then."""
 
-RAY_PLACES, RAY_HALVINGS = 4, 10
-"""Where one feature alone is moved, inside a box that was found from the outside: places on its way to the
-side; and halvings to where it begins to fail, if it does on most of the way."""
+MOST_FOR_DRAWS = 64
+"""With more features there are too few draws to tell sides apart: the model alone is asked then."""
 
 CELL_DRAWS = 12
 """Draws for each axis, where some have few cells, that tell which of these may vary."""
@@ -73,16 +71,18 @@ class Steering:
     Parameters
     ----------
     sides : Sides
-    walls : Walls
-        The box does not go beyond these.
     """
 
-    def __init__(self, sides: Sides, walls: Walls) -> None:
-        self.sides, self.walls, self.task = sides, walls, sides.task
+    def __init__(self, sides: Sides) -> None:
+        self.sides, self.task = sides, sides.task
         self.allowed = 1.0 - self.task.purity
-        self.extent = walls.best
-        self.slopes = Slopes(sides, self.extent)
-        self.draws: Draws | None = None  # where the box is looked for from the outside inwards
+        self.extent = sides.edge.copy()
+        self.slopes = Slopes(sides)
+        self.draws: Draws | None = None
+        self.inwards = False  # whether the box is looked for from the whole domain inwards
+        self.faithful: list[Box] = []  # boxes in which nothing failed, the largest first
+        self._alone: FloatArray | None = None  # how far sides go alone
+        self._held: FloatArray | None = None  # the largest box that hardly failed, as extents
         self._before = self.extent
         self.last: Batch = (np.empty((0, sides.dims)), np.empty(0, dtype=np.bool_))
         self.root = float(np.sqrt(sides.dims))
@@ -98,43 +98,15 @@ class Steering:
         points, faithful = self.sides.draw(domain, count)
         if np.mean(~faithful) > MOST_FAILING:
             return False
-        self.slopes, self.draws = Slopes(self.sides, self.sides.edge.copy()), Draws(self.sides)
-        self.extent = self.sides.edge.copy()
+        self._begin(self.sides.edge.copy(), inwards=True)
         self._note(points, faithful, domain)
         self.lower(float(np.mean(~faithful)))
-        self._draw_in_along_rays()
+        along_rays = drawn_in(self.sides, self.extent)
+        if np.any(along_rays < self.extent):
+            self.extent = along_rays
+            self._see()
         failures, count = self.counts()
         return failures <= UNSETTLED * self.allowed * count
-
-    def failing_rays(self) -> tuple[IntArray, FloatArray]:
-        """The sides along which the instance fails, moved alone, on most of the way; and where it first does.
-
-        Next to the instance there is hardly any volume, so draws do not tell; but one feature moved alone is
-        the first question that a reader has.
-        """
-        sides = np.flatnonzero(self.extent > 0)
-        places = self.extent[sides, np.newaxis] * np.arange(1, RAY_PLACES + 1) / RAY_PLACES
-        faithful = self._moved_alone(sides, places)
-        fails = np.mean(faithful, axis=1) < 0.5
-        return sides[fails], places[fails, np.argmin(faithful[fails], axis=1)]
-
-    def _draw_in_along_rays(self) -> None:
-        """Draw in sides whose rays fail, to where these begin to."""
-        sides, outer = self.failing_rays()
-        if sides.size == 0:
-            return
-        inner = outer - self.extent[sides] / RAY_PLACES
-        for _ in range(RAY_HALVINGS):
-            middle = (inner + outer) / 2
-            good = self._moved_alone(sides, middle[:, np.newaxis])[:, 0]
-            inner, outer = np.where(good, middle, inner), np.where(good, outer, middle)
-        self.extent[sides] = np.where(inner > 0, inner, outer)  # a side of no width at all is no interval
-        self._draw(int(CALIBRATION / self.allowed))
-        self.slopes.fit(self.extent, *self.counts())
-
-    def _moved_alone(self, sides: IntArray, far: FloatArray) -> BoolArray:
-        """Which points are faithful, in each of which one side moves so far; a row a side."""
-        return self.sides.along(np.repeat(sides[:, np.newaxis], far.shape[1], axis=1), far)
 
     def grow(self, share: float) -> None:
         """Let the box grow, failing this often, until it no longer does."""
@@ -155,26 +127,31 @@ class Steering:
     def lower(self, first: float) -> None:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self._above_allowed(first)
-        self.slopes.edge = self.walls.best.copy()  # what was cut before may come back
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
             draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
             trust = self.trust * (LAST_TRUST / FIRST_TRUST) ** done
             self._round("settling", aim, trust, int(draws))
+        held = self._held
+        if held is not None and self.sides.box(held).log_share > self.sides.box(self.extent).log_share:
+            self.extent = held
+        self._see()
+
+    def _see(self) -> None:
+        """See what the box is worth."""
         self._draw(int(CALIBRATION / self.allowed))
         self.slopes.fit(self.extent, *self.counts())
 
     def start(self, share: float) -> None:
         """Draw the sides in by one factor until the box fails less often: those that rays stop, or all."""
         sides = self.sides
-        edge = self.walls.best
-        start = np.minimum(self.walls.single, edge)
-        stopped = (edge > 0) & (start < edge)
-        free = edge > 0
-        self.slopes, self.draws = Slopes(sides, edge.copy()), None
-        for batch in self.walls.drawn:
-            self.slopes.note(*batch)
+        if self._alone is None:
+            self._alone = reach_alone(sides)
+        start = self._alone
+        free = sides.edge > 0
+        stopped = free & (start < sides.edge)
+        self._begin(start, inwards=False)
         for moved in (stopped, free) if stopped.any() and not stopped[free].all() else (free,):
             extents = [self._drawn_in(start, moved, scale) for scale in START_SCALES]
             tried = zip(extents, START_SCALES, strict=True)
@@ -182,6 +159,7 @@ class Steering:
             faithful = sides.evaluate(points)
             self.slopes.note(points, faithful)
             failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
+            self.faithful = [sides.box(extents[i]) for i in np.flatnonzero(failing == 0.0)]
             often = np.flatnonzero(failing > share)
             first = int(often[-1]) + 1 if often.size else 0
             if first < START_SCALES.size:
@@ -191,6 +169,13 @@ class Steering:
         if sides.coarse.size:
             self._learn_cells(START_SCALES[max(first - 1, 0)])
 
+    def _begin(self, extent: FloatArray, *, inwards: bool) -> None:
+        """Begin with a box, and know nothing."""
+        self.extent, self.inwards, self._held = extent, inwards, None
+        self.slopes = Slopes(self.sides)
+        told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= MOST_FOR_DRAWS
+        self.draws = Draws(self.sides) if told else None
+
     def nested(self, aims: FloatArray) -> list[FloatArray]:
         """Extents of nested boxes that fail as often as the aims under the model.
 
@@ -198,6 +183,9 @@ class Steering:
         """
         sizes = [self.extent]
         for aim in aims:
+            if self.draws is not None and self.draws.is_pure(sizes[-1], float(aim)):
+                sizes.append(sizes[-1])
+                continue
             extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
             if self.draws is not None:
                 by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
@@ -264,11 +252,19 @@ class Steering:
         by_model = self.slopes.largest(self.extent, aim, trust)
         if self.draws is None:
             return by_model
-        return self.draws.better(self.slopes, aim, by_model, self.draws.largest(self.slopes, aim))
+        limit = self.sides.edge if self.inwards else self.slopes.limit(self.extent, trust)
+        starts = limit, self.extent, by_model
+        by_draws = [self.draws.largest(self.slopes, aim, start, limit) for start in starts]
+        return self.draws.better(self.slopes, aim, by_model, *by_draws)
 
     def _draw(self, count: int) -> None:
         box = self.sides.box(self.extent)
         self._note(*self.sides.draw(box, count), box)
+        failures, count = self.counts()
+        if failures <= self.allowed * count >= 1 and (
+            self._held is None or box.log_share > self.sides.box(self._held).log_share
+        ):
+            self._held = self.extent.copy()
 
     def _note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
         """Take note of draws of a box."""
