@@ -44,7 +44,8 @@ SHOWN = re.compile(
 CONSTANTS_OF = (
     "search/boundary.py",
     "search/steering.py",
-    "search/walls.py",
+    "search/rays.py",
+    "search/empty_box.py",
     "search/slopes.py",
     "search/likelihood.py",
     "search/draws.py",

@@ -152,6 +152,91 @@ def moments_of_places(
 
 
 @kernel
+def is_pure(total: FloatArray, aim: float) -> bool:
+    """Whether nothing failed in a box, of enough draws to tell: nothing of it is to be cut off then."""
+    return total[1] == 0.0 and total[0] * total[0] >= total[2] / aim
+
+
+@kernel
+def longer(
+    side: int, k: int, extents: FloatArray, unit: FloatArray, home: FloatArray, scaled: FloatArray
+) -> float:
+    """By which factor an axis is longer with its side at another place."""
+    axis = side % home.size
+    width = scaled[axis] + scaled[home.size + axis] + home[axis]
+    return (width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300)
+
+
+@kernel
+def log_odds_over(share: float, aim: float) -> float:
+    """By how much the log-odds of a share are above those of the aim."""
+    return math.log(share / (1.0 - share)) - math.log(aim / (1.0 - aim))
+
+
+@kernel
+def best_move(
+    too_often: bool,
+    share: float,
+    aim: float,
+    trust: float,
+    penalty: float,
+    least: float,
+    by_rows: float,
+    volume: float,
+    sums: tuple[FloatArray, FloatArray, FloatArray],
+    of_rows: tuple[FloatArray, FloatArray, FloatArray],
+    place: IntArray,
+    extents: FloatArray,
+    counts: IntArray,
+    unit: FloatArray,
+    home: FloatArray,
+    scaled: FloatArray,
+    odds: float,
+    by_moment: FloatArray,
+    each: FloatArray,
+    moved: FloatArray,
+) -> tuple[int, int]:
+    """The side, and its new place, that pays best; -1 if none does. See `peeled`."""
+    inside, beyond, total = sums
+    rows_in, rows_out, rows_all = of_rows
+    over, pure = log_odds_over(share, aim), is_pure(total, aim)
+    best, best_side, best_place = 0.0 if too_often else least, -1, -1
+    for side in range(place.size):
+        within, fewer = np.zeros(3), 0.0
+        without, more = total.copy(), rows_all[0]
+        for k in range(place[side] if too_often else counts[side]):
+            if k == place[side] or (k < place[side] and pure):
+                continue
+            if k < place[side]:
+                within += inside[:, side, k]
+                fewer += rows_in[0, side, k]
+                drawn, held = within, fewer
+            else:
+                without += beyond[:, side, k]
+                more += rows_out[0, side, k]
+                drawn, held = without, more
+            ratio = longer(side, k, extents, unit, home, scaled)
+            if ratio <= 0.0:
+                continue
+            change = 0.0
+            for j in range(5):
+                change += by_moment[j] * (moved[side, k, j] - each[side % home.size, j])
+            told = failing_share(
+                drawn[0], drawn[1], drawn[2], volume * ratio, share_of_odds(odds + change), trust
+            )
+            after = max(log_odds_over(told, aim), 0.0)
+            larger = (1.0 - by_rows) * math.log(ratio)
+            larger += by_rows * math.log((held + 1.0) / (rows_all[0] + 1.0))
+            if too_often:
+                gain = (over - after) / (1e-3 - larger)
+            else:
+                gain = larger + penalty * (max(over, 0.0) ** 2 - after**2)
+            if gain > best:
+                best, best_side, best_place = gain, side, k
+    return best_side, best_place
+
+
+@kernel
 def peeled(
     first: ByteArray,
     failed: BoolArray,
@@ -201,7 +286,6 @@ def peeled(
         What too high log-odds cost, and the least gain for which a side moves.
     """
     dims, place = home.size, place.copy()
-    goal = math.log(aim / (1.0 - aim))
     scaled = np.empty(2 * dims)
     for side in range(2 * dims):
         scaled[side] = extents[side, place[side]] / unit[side % dims]
@@ -211,58 +295,42 @@ def peeled(
     no_row_failed, each_row = np.zeros(len(rows), dtype=np.bool_), np.ones(len(rows))
     too_often = True
     for _ in range(4 * place.size):
-        inside, beyond, total = side_sums(first, failed, weight, place, extents.shape[1])
-        rows_in, rows_out, rows_all = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
+        sums = side_sums(first, failed, weight, place, extents.shape[1])
+        of_rows = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
         each = moments(scaled, home, knots, heights, pull)
         odds, by_moment = moment_slopes(bias, each.sum(axis=0))
+        total = sums[2]
         share = failing_share(total[0], total[1], total[2], volume, share_of_odds(odds), trust)
-        over = math.log(share / (1.0 - share)) - goal
-        pure = total[1] == 0.0 and total[0] * total[0] >= total[2] / aim  # nothing in it is to be cut off
-        too_often = too_often and over > 0.0 and not pure
-        best, best_side, best_place, best_ratio = 0.0 if too_often else least, -1, -1, 1.0
-        for side in range(2 * dims):
-            axis = side % dims
-            width = scaled[axis] + scaled[dims + axis] + home[axis]
-            within, fewer = np.zeros(3), 0.0
-            without, more = total.copy(), rows_all[0]
-            for k in range(place[side] if too_often else counts[side]):
-                if k < place[side]:
-                    if pure:
-                        continue
-                    within += inside[:, side, k]
-                    fewer += rows_in[0, side, k]
-                    sums, held = within, fewer
-                elif k > place[side]:
-                    without += beyond[:, side, k]
-                    more += rows_out[0, side, k]
-                    sums, held = without, more
-                else:
-                    continue
-                ratio = (width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300)
-                if ratio <= 0.0:
-                    continue
-                change = 0.0
-                for j in range(5):
-                    change += by_moment[j] * (moved[side, k, j] - each[axis, j])
-                model = share_of_odds(odds + change)
-                share = failing_share(sums[0], sums[1], sums[2], volume * ratio, model, trust)
-                after = max(math.log(share / (1.0 - share)) - goal, 0.0)
-                larger = (1.0 - by_rows) * math.log(ratio)
-                larger += by_rows * math.log((held + 1.0) / (rows_all[0] + 1.0))
-                if too_often:
-                    gain = (over - after) / (1e-3 - larger)
-                else:
-                    gain = larger + penalty * (max(over, 0.0) ** 2 - after**2)
-                if gain > best:
-                    best, best_side, best_place, best_ratio = gain, side, k, ratio
-        if best_side < 0:
+        too_often = too_often and share > aim and not is_pure(total, aim)
+        side, k = best_move(
+            too_often,
+            share,
+            aim,
+            trust,
+            penalty,
+            least,
+            by_rows,
+            volume,
+            sums,
+            of_rows,
+            place,
+            extents,
+            counts,
+            unit,
+            home,
+            scaled,
+            odds,
+            by_moment,
+            each,
+            moved,
+        )
+        if side < 0:
             if not too_often:
                 break
             too_often = False
             continue
-        axis = best_side % dims
-        place[best_side] = best_place
-        scaled[best_side] = extents[best_side, best_place] / unit[axis]
-        volume *= best_ratio
+        axis = side % dims
+        volume *= longer(side, k, extents, unit, home, scaled)
+        place[side], scaled[side] = k, extents[side, k] / unit[axis]
         moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
     return place
