@@ -123,7 +123,7 @@ def test_the_surrogate_is_limes_own_regressor_on_limes_own_neighbourhood(name):
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_region_is_certified_and_truly_pure(name):
     explained = explained_variant(name)
-    region = region_of(explained, label=next(iter(explained.said)), agreement="change")
+    region = region_of(explained, label=next(iter(explained.said)), agreement="change", confidence=0.999)
     assert region.status == "certified"
     assert region.contains(region.instance[np.newaxis]).all()
     assert true_purity(explained, region) >= 0.9
@@ -603,8 +603,8 @@ class Counted:
 
 def test_the_model_is_asked_in_batches_and_every_row_is_counted():
     model = Counted(BOOSTED.predict_proba)
-    region = region_of(explained_variant("quartile"), predict_fn=model, batch_rows=64, agreement="change")
-    assert max(model.batches) == 64
+    region = region_of(explained_variant("quartile"), predict_fn=model, batch_rows=16, agreement="change")
+    assert max(model.batches) == 16
     assert region.evaluations == sum(model.batches)
     assert region.calls == len(model.batches)
 

@@ -48,7 +48,8 @@ class AuditRecord:
     evaluations : int
         Rows asked of the model, for the region and for the evidence.
     coverage_interval : pair of float or None
-        The share of rows like these, with confidence 0.95.
+        The share of rows like these, with confidence 0.95. Training rows have a part in the region, so that
+        its lower end flatters: of other rows there may be fewer.
     reliance : Reliance or None
         What the model relies on near the instance, beside what the explanation claims; None for words and
         superpixels.
