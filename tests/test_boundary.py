@@ -94,6 +94,7 @@ def test_a_side_is_drawn_in_only_where_its_ray_fails_on_most_of_the_way():
     assert extent[[0, 1, 3]].tolist() == [0.5] * 3
 
 
+@pytest.mark.compiled
 def test_the_box_of_the_rays_is_kept_where_growing_finds_none_larger():
     """Beyond any wall of the instance's cell half of all points fail: no model sees a way there."""
     checker = problem("checker", 12, 200)

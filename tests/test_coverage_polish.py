@@ -121,6 +121,7 @@ def test_rows_of_another_kind_than_the_axes_move_nothing():
     assert region.covered is None
 
 
+@pytest.mark.compiled
 def test_a_limit_is_kept():
     limit = 12_000
     region = find_region(faithful, X[ROWS[0]], DOMAIN, effort="high", max_evaluations=limit, random_state=0)

@@ -427,6 +427,7 @@ def test_missing_values_and_constant_columns_are_no_hindrance():
     assert np.isfinite(region.sample(100, random_state=0).astype(float)).all()
 
 
+@pytest.mark.compiled
 def test_a_zero_inflated_column_does_not_pin_the_others():
     """A column of [0] * 500 + range(0, 50000, 100), on which all depends, beside seven that do not matter."""
     rng = np.random.default_rng(0)

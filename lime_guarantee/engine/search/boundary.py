@@ -167,14 +167,13 @@ class _Run:
             return True
         if self.sides.dims <= FEW_FEATURES and (yield from self._propose_empty()):
             return True
-        if (
-            np.mean(~faithful) <= MOST_FAILING
-            and self.steering.look_inwards()
-            and (yield from self._settle())
-        ):
+        seldom = np.mean(~faithful) <= MOST_FAILING
+        if seldom and self.steering.look_inwards() and (yield from self._settle()):
             return True
         self.steering.grow(LEARNING_SHARE)
         self.steering.lower(LEARNING_SHARE)
+        if seldom:
+            self.steering.draw_in_along_rays()
         return (yield from self._settle())
 
     def _propose_empty(self) -> Generator[Proposal, Attempt, bool]:

@@ -101,12 +101,16 @@ class Steering:
         self._begin(self.sides.edge.copy(), inwards=True)
         self._note(points, faithful, domain)
         self.lower(float(np.mean(~faithful)))
+        self.draw_in_along_rays()
+        failures, count = self.counts()
+        return failures <= UNSETTLED * self.allowed * count
+
+    def draw_in_along_rays(self) -> None:
+        """Draw in sides along which the instance, moved alone, fails on most of the way."""
         along_rays = drawn_in(self.sides, self.extent)
         if np.any(along_rays < self.extent):
             self.extent = along_rays
             self._see()
-        failures, count = self.counts()
-        return failures <= UNSETTLED * self.allowed * count
 
     def grow(self, share: float) -> None:
         """Let the box grow, failing this often, until it no longer does."""
