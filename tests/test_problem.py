@@ -105,3 +105,11 @@ def test_a_region_for_a_forest_and_its_surrogate_is_truly_pure(forest, kind):
     assert region
     fresh = np.random.default_rng(1).uniform(region.lower, region.upper, (20_000, 2))
     assert task.faithful(fresh).mean() > 0.99
+
+
+@pytest.mark.parametrize("rounded", [0.1, np.nextafter(0.1, 0.0), np.nextafter(0.1, 1.0)])
+def test_rounding_does_not_decide_whether_an_answer_at_the_tolerance_is_near(rounded):
+    """A sum is rounded otherwise in another batch: the answer must not change with it."""
+    assert not SameValue(0.1)(np.array([rounded]), np.zeros(1))[0]
+    assert not SameChange(0.1, 0.5, 0.0)(np.array([0.5 + rounded]), np.zeros(1))[0]
+    assert SameValue(0.1)(np.array([0.0999]), np.zeros(1))[0]

@@ -13,6 +13,10 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 AgreementName = Literal["class", "value", "change"]
 
+ROUNDING = 1e-9
+"""Answers that miss the tolerance by no more than this share of it count as at it, so as not near: a sum is
+rounded otherwise in another batch, and a forest's answers often lie right there."""
+
 
 class Agreement(Protocol):
     """Decides, row by row, whether a surrogate is faithful to a model."""
@@ -44,11 +48,11 @@ class SameClass:
     def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
         if model.ndim == 1:
             same = (model >= 0.5) == (surrogate >= 0.5)
-            return np.asarray(same | (np.abs(model - surrogate) < self.tolerance))
+            return np.asarray(same | _near(model - surrogate, self.tolerance))
         chosen = model.argmax(axis=1)
         rows = np.arange(len(model))
         gap = np.abs(model[rows, chosen] - surrogate[rows, chosen])
-        return np.asarray((chosen == surrogate.argmax(axis=1)) | (gap < self.tolerance))
+        return np.asarray((chosen == surrogate.argmax(axis=1)) | _near(gap, self.tolerance))
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class SameValue:
         check_tolerance(self.tolerance)
 
     def __call__(self, model: FloatArray, surrogate: FloatArray) -> BoolArray:
-        near = np.abs(model - surrogate) < self.tolerance
+        near = _near(model - surrogate, self.tolerance)
         return np.asarray(near.all(axis=1) if near.ndim == 2 else near)
 
 
@@ -94,6 +98,11 @@ class SameChange:
         return SameValue(self.tolerance)(
             model - self.model_at_instance, surrogate - self.surrogate_at_instance
         )
+
+
+def _near(difference: FloatArray, tolerance: float) -> BoolArray:
+    """Which differences are less than the tolerance, by more than rounding."""
+    return np.asarray(np.abs(difference) < (1.0 - ROUNDING) * tolerance)
 
 
 def check_tolerance(tolerance: object) -> None:
