@@ -154,7 +154,7 @@ def moments_of_places(
 @kernel
 def is_pure(total: FloatArray, aim: float) -> bool:
     """Whether nothing failed in a box, of enough draws to tell: nothing of it is to be cut off then."""
-    return total[1] == 0.0 and total[0] * total[0] >= total[2] / aim
+    return bool(total[1] == 0.0 and total[0] * total[0] >= total[2] / aim)
 
 
 @kernel
@@ -164,7 +164,7 @@ def longer(
     """By which factor an axis is longer with its side at another place."""
     axis = side % home.size
     width = scaled[axis] + scaled[home.size + axis] + home[axis]
-    return (width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300)
+    return float((width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300))
 
 
 @kernel

@@ -79,9 +79,8 @@ class Draws:
 
     def _forget_oldest(self) -> None:
         box, count, density = self._boxes.pop(0)
-        self._far, self._failed, self._density = (
-            kept[count:] for kept in (self._far, self._failed, self._density)
-        )
+        self._far = self._far[count:]
+        self._failed, self._density = self._failed[count:], self._density[count:]
         self._density = self._density - density * self._within(self.sides.extent(box))
 
     def largest(

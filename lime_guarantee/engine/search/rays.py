@@ -57,7 +57,7 @@ def _until_failing(sides: Sides, which: IntArray, far: FloatArray, faithful: Boo
         middle = np.where(near, np.sqrt(inner * outer), (inner + outer) / 2)
         good = _moved_alone(sides, which, middle[:, np.newaxis])[:, 0]
         inner, outer = np.where(good, middle, inner), np.where(good, outer, middle)
-    return inner
+    return np.asarray(inner)
 
 
 def _moved_alone(sides: Sides, which: IntArray, far: FloatArray) -> BoolArray:

@@ -170,13 +170,14 @@ class Slopes:
         return min(found, key=lambda one: one[0])[1]
 
     def limit(self, extent: FloatArray, trust: float) -> FloatArray:
-        """How far sides may move out from some extents; sides of few cells as far as they like."""
-        far = np.minimum(extent + np.expm1(trust) * self._half_width(extent), self.sides.edge)
+        """How far sides may move out from some extents; sides of few cells stay where they are."""
+        far: FloatArray = np.minimum(extent + np.expm1(trust) * self._half_width(extent), self.sides.edge)
         far[self.sides.coarse] = extent[self.sides.coarse]
         return far
 
     def _half_width(self, extent: FloatArray) -> FloatArray:
-        return np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * np.tile(self.unit, 2))
+        half = np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * np.tile(self.unit, 2))
+        return np.asarray(half)
 
     def _moved(
         self, extent: FloatArray, edge: FloatArray, target: float, trust: float
