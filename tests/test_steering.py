@@ -94,6 +94,14 @@ def test_a_region_holds_when_one_feature_moves_alone(monkeypatch, elsewhere):
     assert find_region(faithful, np.zeros(DIMS), domain, random_state=0).upper[0] > 0.5
 
 
+def test_a_box_that_fails_along_a_ray_does_not_come_back():
+    """With much effort the search goes on from the largest box that hardly failed: not from such a one."""
+    steering = steering_of(lambda X: next_to_the_instance(X) & a_corner_fails(X))
+    steering.look_inwards()
+    assert 2 * steering.extent[DIMS] <= 0.2
+    assert steering._held is None or 2 * steering._held[DIMS] <= 0.2
+
+
 def test_a_feature_that_fails_at_once_both_ways_leaves_an_interval():
     def faithful(X):
         near = (np.abs(X[:, 1:]) < 0.25).all(axis=1)

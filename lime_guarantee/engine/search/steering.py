@@ -109,7 +109,7 @@ class Steering:
         """Draw in sides along which the instance, moved alone, fails on most of the way."""
         along_rays = drawn_in(self.sides, self.extent)
         if np.any(along_rays < self.extent):
-            self.extent = along_rays
+            self.extent, self._held = along_rays, None  # nor is a larger box, that fails there, to come back
             self._see()
 
     def grow(self, share: float) -> None:
