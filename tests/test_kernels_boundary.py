@@ -231,16 +231,14 @@ def test_slopes_by_moments_are_difference_quotients():
         assert slopes[k] == pytest.approx((log_odds(-3.0, up) - log_odds(-3.0, down)) / 2e-3, abs=2e-3)
 
 
-def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005, blamed=0.0):
-    """The places after a peel of three axes, five places a side, with a model that blames the first or none."""
+def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005):
+    """The places after a peel of three axes, five places a side, with a model that knows of no side."""
     rng = np.random.default_rng(1)
     places, dims = 5, 3
     extents = np.tile(np.linspace(0.0, 1.0, places), (2 * dims, 1))
     counts, ones = np.full(2 * dims, places), np.ones(dims)
     points = rng.uniform(-1.0, 1.0, (4_000, dims))
     far = np.concatenate([-points, points], axis=1)
-    heights = np.zeros((2 * dims, KNOTS.size))
-    heights[0, 2:] = blamed
     held = np.empty((0, 2 * dims)) if rows is None else np.concatenate([-rows, rows], axis=1)
     return peeled(
         first_places(far, extents, counts, 1e-12),
@@ -254,7 +252,7 @@ def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005, blamed=0.0):
         counts,
         -4.6,
         ones,
-        *(np.zeros(dims), KNOTS, heights, np.zeros(dims)),
+        *(np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)),
         aim,
         3.0,
         30.0,
@@ -277,9 +275,3 @@ def test_a_peel_spares_the_side_behind_which_rows_lie():
     rows = np.random.default_rng(2).uniform([-1.0, -0.5, -1.0], [-0.8, 0.2, 1.0], (300, 3))
     assert peel_of(corner, [4] * 6, rows) == [3, 4, 4, 4, 4, 4]  # they count for nothing
     assert peel_of(corner, [4] * 6, rows, by_rows=0.8) == [4, 4, 4, 4, 1, 4]
-
-
-def test_nothing_is_cut_off_a_box_in_which_nothing_failed():
-    """Though the model says that more fails than the aim, and where."""
-    nothing = lambda far: np.zeros(len(far), dtype=np.bool_)  # noqa: E731 - as the other cases
-    assert peel_of(nothing, [4] * 6, aim=0.0005, blamed=6.0) == [4] * 6
