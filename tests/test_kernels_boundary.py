@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
-from lime_guarantee.engine.kernels.peel import failing_share, first_places, peeled, share_of_odds, side_sums
+from lime_guarantee.engine.kernels.peel import (
+    failing_share,
+    first_places,
+    peeled,
+    share_of_odds,
+    side_sums,
+    sums_with,
+)
 from lime_guarantee.engine.kernels.slopes import (
     climb,
     log_odds,
@@ -185,10 +192,28 @@ def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():
     for side, k in np.ndindex(4, 4):
         moved = place.copy()
         moved[side] = k
-        of_box = inside[:, side, : k + 1].sum(axis=1)  # up to its own place, this is the smaller box
+        of_box = inside[side, : k + 1].sum(axis=0)  # up to its own place, this is the smaller box
         if k > place[side]:
-            of_box = total + beyond[:, side, : k + 1].sum(axis=1)
+            of_box = total + beyond[side, : k + 1].sum(axis=0)
         assert of_box == pytest.approx(sums((first <= moved).all(axis=1)))
+
+
+@pytest.mark.parametrize("decades", [0, 12])
+def test_sums_are_kept_as_sides_move_whatever_the_draws_weigh(decades):
+    """Of draws, the nearer to the instance, the lighter they are, as if they came of ever smaller boxes."""
+    rng = np.random.default_rng(decades)
+    first = rng.integers(0, 9, (2_000, 4)) * (rng.random((2_000, 1)) < 0.8)
+    failed, weight = rng.random(2_000) < 0.3, 10.0 ** (-decades * (1.0 - first.max(axis=1) / 8.0))
+    place = np.full(4, 8)
+    sums = side_sums(first, failed, weight, place, 9)
+    most = sums[2][2]
+    for side, k in [(0, 6), (1, 3), (0, 8), (2, 2), (3, 1), (0, 4), (0, 1), (1, 1), (2, 1), (2, 4), (1, 2)]:
+        sums, most = sums_with(side, k, first, failed, weight, place, sums, most)
+        place[side] = k
+        anew = side_sums(first, failed, weight, place, 9)
+        assert sums[2] == pytest.approx(anew[2], rel=1e-6)
+        for kept, added in zip(sums[:2], anew[:2], strict=True):
+            assert kept == pytest.approx(added, rel=1e-6, abs=1e-6 * anew[2].min())
 
 
 def test_a_failing_share_is_that_of_the_draws_or_of_the_model_as_there_are_more_or_fewer_of_them():
@@ -208,11 +233,12 @@ def test_of_what_draws_do_not_stand_for_the_model_is_asked():
     assert failing_share(1e6, 5e5, 1e6, 4e6, 0.4, 3.0) == pytest.approx(0.5, rel=1e-3)  # it is no comfort
 
 
-def test_the_first_place_that_holds_a_point():
+def test_the_first_place_that_holds_a_point_if_any_does():
     extents = np.array([[0.0, 0.5, 1.0], [0.0, 0.2, np.inf]])
-    far = np.array([[-0.1, 0.0], [0.3, 0.2], [0.5 + 1e-15, 0.3], [1.1, 0.1]])
-    found = first_places(far, extents, np.array([3, 2]), 1e-12)
-    assert found.tolist() == [[0, 0], [1, 1], [1, 2], [3, 1]]
+    far = np.array([[-0.1, 0.0], [0.3, 0.2], [0.5, 0.3], [0.5 + 1e-15, 0.1], [1.1, 0.1], [0.9, 0.2 + 1e-15]])
+    held, found = first_places(far, extents, np.array([3, 2]), 1e-12)
+    assert held.tolist() == [0, 1, 3, 5]
+    assert found.tolist() == [[0, 0], [1, 1], [1, 1], [2, 1]]
 
 
 @pytest.mark.parametrize(("odds", "share"), [(0.0, 0.5), (-3.0, 1 / (1 + np.e**3)), (-1e6, 0.0), (1e6, 1.0)])
@@ -241,11 +267,11 @@ def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005):
     far = np.concatenate([-points, points], axis=1)
     held = np.empty((0, 2 * dims)) if rows is None else np.concatenate([-rows, rows], axis=1)
     return peeled(
-        first_places(far, extents, counts, 1e-12),
+        first_places(far, extents, counts, 1e-12)[1],
         failed_where(far),
         np.ones(len(far)),
         float(len(far)),
-        first_places(held, extents, counts, 1e-12),
+        first_places(held, extents, counts, 1e-12)[1],
         by_rows,
         np.asarray(place),
         extents,

@@ -16,15 +16,57 @@ from lime_guarantee.engine.kernels.jit import kernel
 from lime_guarantee.engine.kernels.slopes import axis_moments, moment_slopes, moments
 from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 
+Sums = tuple[FloatArray, FloatArray, FloatArray]
+
+MUCH_LESS, HARDLY_ANY = 1e-2, 1e-9
+"""Of sums: what is left of them when they are added up anew; and of the sum of a box, what may be rounding."""
+
 LEAST_SHARE, MOST_SHARE = 1e-4, 1.0 - 1e-9
 """The least failing share that the model is believed: it never says that nothing fails. And the greatest one,
 so that its log-odds are finite."""
 
 
 @kernel
+def add(
+    sign: float,
+    i: int,
+    first: ByteArray,
+    failed: BoolArray,
+    weight: FloatArray,
+    place: IntArray,
+    sums: Sums,
+) -> None:
+    """Add a draw to the sums of a box, or take it away where the sign is -1; see `side_sums`."""
+    inside, beyond, total = sums
+    outside, keeps_out = 0, -1
+    for side in range(place.size):
+        if first[i, side] > place[side]:
+            outside += 1
+            keeps_out = side
+            if outside > 1:
+                return
+    w = sign * weight[i]
+    bad, square = w if failed[i] else 0.0, w * weight[i]
+    if outside == 1:
+        k = first[i, keeps_out]
+        beyond[keeps_out, k, 0] += w
+        beyond[keeps_out, k, 1] += bad
+        beyond[keeps_out, k, 2] += square
+        return
+    total[0] += w
+    total[1] += bad
+    total[2] += square
+    for side in range(place.size):
+        k = first[i, side]
+        inside[side, k, 0] += w
+        inside[side, k, 1] += bad
+        inside[side, k, 2] += square
+
+
+@kernel
 def side_sums(
     first: ByteArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> Sums:
     """Sums over the draws of a box, and over those that a single side keeps out.
 
     Parameters
@@ -40,71 +82,86 @@ def side_sums(
 
     Returns
     -------
-    array of shape (3, 2 D, places)
+    array of shape (2 D, places, 3)
         Of draws inside, by the first place of every side.
-    array of shape (3, 2 D, places)
+    array of shape (2 D, places, 3)
         Of draws that one side alone keeps out, by its first place that lets them in.
     array of shape (3,)
         Of all draws inside.
     """
-    sides = place.size
-    inside = np.zeros((3, sides, places))
-    beyond = np.zeros((3, sides, places))
-    total = np.zeros(3)
+    sums = np.zeros((place.size, places, 3)), np.zeros((place.size, places, 3)), np.zeros(3)
     for i in range(len(first)):
-        outside, keeps_out = 0, -1
-        for side in range(sides):
-            if first[i, side] > place[side]:
-                outside += 1
-                keeps_out = side
-                if outside > 1:
-                    break
-        if outside > 1:
-            continue
-        w = weight[i]
-        bad = w if failed[i] else 0.0
-        if outside == 1:
-            k = first[i, keeps_out]
-            if k >= places:
-                continue
-            beyond[0, keeps_out, k] += w
-            beyond[1, keeps_out, k] += bad
-            beyond[2, keeps_out, k] += w * w
-            continue
-        total[0] += w
-        total[1] += bad
-        total[2] += w * w
-        for side in range(sides):
-            k = first[i, side]
-            inside[0, side, k] += w
-            inside[1, side, k] += bad
-            inside[2, side, k] += w * w
-    return inside, beyond, total
+        add(1.0, i, first, failed, weight, place, sums)
+    return sums
 
 
 @kernel
-def first_places(far: FloatArray, extents: FloatArray, counts: IntArray, tiny: float) -> ByteArray:
-    """The first place of every side at which a box holds each point; the number of places where none does.
+def sums_with(
+    side: int,
+    k: int,
+    first: ByteArray,
+    failed: BoolArray,
+    weight: FloatArray,
+    place: IntArray,
+    sums: Sums,
+    most: float,
+) -> tuple[Sums, float]:
+    """The sums with a side at another place, and the most that the squares were since all were added up.
+
+    Only draws that the side lets in or out are added or taken away. What is left of a sum when most of it was
+    taken away is rounding: before it comes to that, all are added up anew.
+    """
+    old = place[side]
+    moved = place.copy()
+    moved[side] = k
+    for i in range(len(first)):
+        if (first[i, side] > old) != (first[i, side] > k):
+            add(-1.0, i, first, failed, weight, place, sums)
+            add(1.0, i, first, failed, weight, moved, sums)
+    most = max(most, sums[2][2])
+    if sums[2][2] < MUCH_LESS * most:
+        sums = side_sums(first, failed, weight, moved, sums[0].shape[1])
+        most = sums[2][2]
+    return sums, most
+
+
+@kernel
+def first_places(
+    far: FloatArray, extents: FloatArray, counts: IntArray, tiny: float
+) -> tuple[IntArray, ByteArray]:
+    """Which points the largest box holds, and the first place of every side that holds each of these.
 
     Parameters
     ----------
     far : array of shape (points, 2 D)
         How far points lie beyond the home, towards each side.
     extents : array of shape (2 D, places)
-        The extent of every side at every place.
+        The extent of every side at every place, in order.
     counts : array of shape (2 D,)
         How many places each side has.
     tiny : float
         Extents that differ by less are the same.
     """
-    found = np.empty(far.shape, dtype=np.uint8)
-    for i in range(far.shape[0]):
-        for side in range(far.shape[1]):
-            place = 0
-            while place < counts[side] and extents[side, place] + tiny < far[i, side]:
-                place += 1
-            found[i, side] = place
-    return found
+    points, sides = far.shape
+    held = np.empty(points, dtype=np.int64)
+    found = np.empty((points, sides), dtype=np.uint8)
+    count = 0
+    for i in range(points):
+        inside = True
+        for side in range(sides):
+            if far[i, side] - tiny > extents[side, counts[side] - 1]:
+                inside = False
+                break
+        if not inside:
+            continue
+        for side in range(sides):
+            place, here = 0, far[i, side] - tiny
+            for k in range(counts[side]):  # a sum, not a search: it has no branch to guess
+                place += here > extents[side, k]
+            found[count, side] = place
+        held[count] = i
+        count += 1
+    return held[:count], found[:count]
 
 
 @kernel
@@ -154,7 +211,7 @@ def moments_of_places(
 @kernel
 def is_pure(total: FloatArray, aim: float) -> bool:
     """Whether nothing failed in a box, of enough draws to tell: nothing of it is to be cut off then."""
-    return bool(total[1] == 0.0 and total[0] * total[0] >= total[2] / aim)
+    return bool(total[1] <= HARDLY_ANY * total[0] and total[0] * total[0] >= total[2] / aim)
 
 
 @kernel
@@ -183,8 +240,8 @@ def best_move(
     least: float,
     by_rows: float,
     volume: float,
-    sums: tuple[FloatArray, FloatArray, FloatArray],
-    of_rows: tuple[FloatArray, FloatArray, FloatArray],
+    sums: Sums,
+    of_rows: Sums,
     place: IntArray,
     extents: FloatArray,
     counts: IntArray,
@@ -202,31 +259,34 @@ def best_move(
     over, pure = log_odds_over(share, aim), is_pure(total, aim)
     best, best_side, best_place = 0.0 if too_often else least, -1, -1
     for side in range(place.size):
-        within, fewer = np.zeros(3), 0.0
-        without, more = total.copy(), rows_all[0]
+        weights, failing, squares, rows = 0.0, 0.0, 0.0, 0.0
         for k in range(place[side] if too_often else counts[side]):
-            if k == place[side] or (k < place[side] and pure):
+            if k == place[side]:
+                weights, failing, squares, rows = total[0], total[1], total[2], rows_all[0]
                 continue
-            if k < place[side]:
-                within += inside[:, side, k]
-                fewer += rows_in[0, side, k]
-                drawn, held = within, fewer
-            else:
-                without += beyond[:, side, k]
-                more += rows_out[0, side, k]
-                drawn, held = without, more
+            more, more_rows = (inside, rows_in) if k < place[side] else (beyond, rows_out)
+            weights += more[side, k, 0]
+            failing += more[side, k, 1]
+            squares += more[side, k, 2]
+            rows += more_rows[side, k, 0]
             ratio = longer(side, k, extents, unit, home, scaled)
-            if ratio <= 0.0:
+            if ratio <= 0.0 or (k < place[side] and pure):
                 continue
             change = 0.0
             for j in range(5):
                 change += by_moment[j] * (moved[side, k, j] - each[side % home.size, j])
+            known = squares > HARDLY_ANY * total[2]
             told = failing_share(
-                drawn[0], drawn[1], drawn[2], volume * ratio, share_of_odds(odds + change), trust
+                weights if known else 0.0,
+                failing if known else 0.0,
+                squares if known else 0.0,
+                volume * ratio,
+                share_of_odds(odds + change),
+                trust,
             )
             after = max(log_odds_over(told, aim), 0.0)
             larger = (1.0 - by_rows) * math.log(ratio)
-            larger += by_rows * math.log((held + 1.0) / (rows_all[0] + 1.0))
+            larger += by_rows * math.log((rows + 1.0) / (rows_all[0] + 1.0))
             if too_often:
                 gain = (over - after) / (1e-3 - larger)
             else:
@@ -293,10 +353,11 @@ def peeled(
     for axis in range(dims):
         moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
     no_row_failed, each_row = np.zeros(len(rows), dtype=np.bool_), np.ones(len(rows))
+    sums = side_sums(first, failed, weight, place, extents.shape[1])
+    of_rows = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
+    most, most_rows = sums[2][2], of_rows[2][2]
     too_often = True
     for _ in range(4 * place.size):
-        sums = side_sums(first, failed, weight, place, extents.shape[1])
-        of_rows = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
         each = moments(scaled, home, knots, heights, pull)
         odds, by_moment = moment_slopes(bias, each.sum(axis=0))
         total = sums[2]
@@ -331,6 +392,8 @@ def peeled(
             continue
         axis = side % dims
         volume *= longer(side, k, extents, unit, home, scaled)
+        sums, most = sums_with(side, k, first, failed, weight, place, sums, most)
+        of_rows, most_rows = sums_with(side, k, rows, no_row_failed, each_row, place, of_rows, most_rows)
         place[side], scaled[side] = k, extents[side, k] / unit[axis]
         moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
     return place

@@ -98,16 +98,15 @@ class Draws:
         """
         extents, counts = self._places(start, start if limit is None else np.maximum(limit, start))
         place = np.asarray(np.sum(extents <= start[:, np.newaxis] + TINY, axis=1) - 1)
-        first = first_places(self._far, extents, counts, TINY)
-        near = np.all(first < counts, axis=1)  # what no place holds is never inside
+        near, first = first_places(self._far, extents, counts, TINY)
         weight = 1.0 / self._density[near]
         most = weight.max(initial=TINY)  # squares of weights must not overflow
         found = peeled(
-            first[near],
+            first,
             self._failed[near],
             weight / most,
             self._volume(np.take_along_axis(extents, place[:, np.newaxis], axis=1)[:, 0]) / most,
-            first_places(self._rows, extents, counts, TINY),
+            first_places(self._rows, extents, counts, TINY)[1],
             self._by_rows,
             place,
             extents,

@@ -40,8 +40,9 @@ INWARD_DRAWS, UNSETTLED = 30, 8.0
 """Draws of the domain, for each feature, before boxes are looked for within it. One that in the end still
 fails so many times as often as is allowed shows that draws do not tell: look around the instance then."""
 
-MOST_FOR_DRAWS = 64
-"""With more features there are too few draws to tell sides apart: the model alone is asked then."""
+MOST_INWARDS, MOST_GROWING = 64, 40
+"""With more features there are too few draws to tell sides apart, and the model alone is asked: where boxes
+are looked for inwards, from many draws of the domain on, and where they grow."""
 
 CELL_DRAWS = 12
 """Draws for each axis, where some have few cells, that tell which of these may vary."""
@@ -177,7 +178,8 @@ class Steering:
         """Begin with a box, and know nothing."""
         self.extent, self.inwards, self._held = extent, inwards, None
         self.slopes = Slopes(self.sides)
-        told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= MOST_FOR_DRAWS
+        most = MOST_INWARDS if inwards else MOST_GROWING
+        told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= most
         self.draws = Draws(self.sides) if told else None
 
     def nested(self, aims: FloatArray) -> list[FloatArray]:
