@@ -19,7 +19,7 @@ from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray, IntA
 Sums = tuple[FloatArray, FloatArray, FloatArray]
 
 MUCH_LESS, HARDLY_ANY = 1e-2, 1e-9
-"""Of sums: what is left of them when they are added up anew; and of the sum of a box, what may be rounding."""
+"""Of sums: what is left of them when all are added up anew; and of the sum of a box, what may be rounding."""
 
 LEAST_SHARE, MOST_SHARE = 1e-4, 1.0 - 1e-9
 """The least failing share that the model is believed: it never says that nothing fails. And the greatest one,
@@ -64,9 +64,7 @@ def add(
 
 
 @kernel
-def side_sums(
-    first: ByteArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int
-) -> Sums:
+def side_sums(first: ByteArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int) -> Sums:
     """Sums over the draws of a box, and over those that a single side keeps out.
 
     Parameters

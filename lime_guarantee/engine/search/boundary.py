@@ -70,7 +70,8 @@ must be some before any other test, which takes more than that of a box without 
 
 SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
 """The common factors by which the domain, or the smallest box in which nothing failed, is drawn in if
-evaluations run out; and which of the small boxes are proposed together, the largest first."""
+evaluations run out; and which of the small boxes are proposed together, the largest first, with the smallest
+of all."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class _Run:
         for box in boxes:
             if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
                 nested.append(box)
-        chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested))
+        chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested) - 1) + tuple(nested[-1:])
         return chosen if self._remaining > 2 * self.certificate else chosen[-1:]  # there is one try
 
     def _rays_hold(self) -> bool:

@@ -57,6 +57,10 @@ ROOM_FOR_CELLS = 0.3
 """By how much log-odds may be too high after a side has moved by a whole cell, in the hope that other sides
 make up for it."""
 
+CELLS_MOVED = 0.12
+"""How many sides of few cells move by a cell at once: of all of them, times the trust, this share, and two at
+least. Of many that the model calls harmless at once, some are not."""
+
 SOLVER_STEPS = 30
 """The most steps in which a box is looked for: it starts from the last one."""
 
@@ -165,7 +169,7 @@ class Slopes:
         """
         edge = self.sides.edge if edge is None else edge
         target = float(special.logit(aim))
-        extent = self._climbed(np.minimum(extent, edge), edge, target)
+        extent = self._climbed(np.minimum(extent, edge), edge, target, trust)
         found = [self._moved(start, edge, target, trust) for start in [extent, *self._jumped(extent)]]
         return min(found, key=lambda one: one[0])[1]
 
@@ -233,7 +237,7 @@ class Slopes:
         tried.sort(key=lambda one: one[0])
         return [new for _, new in tried[:MOST_JUMPS]]
 
-    def _climbed(self, extent: FloatArray, edge: FloatArray, target: float) -> FloatArray:
+    def _climbed(self, extent: FloatArray, edge: FloatArray, target: float, trust: float) -> FloatArray:
         """The extents, sides of few cells moved by whole cells as far as that pays under the model."""
         coarse = self.sides.coarse
         if coarse.size == 0:
@@ -245,7 +249,8 @@ class Slopes:
         # A side between two cells goes down to the nearer one.
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
         costs = target, ROOM_FOR_CELLS, self._price(tried), PENALTY
-        scaled = climb(self.bias + self.shift, *costs, tried, *self.weights(), coarse, rungs, 2 * coarse.size)
+        most = max(2, int(np.ceil(CELLS_MOVED * trust * coarse.size)))
+        scaled = climb(self.bias + self.shift, *costs, tried, *self.weights(), coarse, rungs, most)
         new = extent.copy()
         new[coarse] = scaled[coarse] * unit[:, 0]
         return new

@@ -132,6 +132,8 @@ class Steering:
     def lower(self, first: float) -> None:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self._above_allowed(first)
+        if self.draws is None and self.sides.dims <= MOST_GROWING:
+            self.draws = Draws(self.sides)  # what cells do together, draws tell, and no sum of sides
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
@@ -164,7 +166,7 @@ class Steering:
             faithful = sides.evaluate(points)
             self.slopes.note(points, faithful)
             failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
-            self.faithful = [sides.box(extents[i]) for i in np.flatnonzero(failing == 0.0)]
+            self.faithful = [sides.box(self._drawn(extents[i], i)) for i in np.flatnonzero(failing == 0.0)]
             often = np.flatnonzero(failing > share)
             first = int(often[-1]) + 1 if often.size else 0
             if first < START_SCALES.size:
@@ -230,6 +232,13 @@ class Steering:
         extent = np.where(moved, scale * start, start)
         extent[self.sides.coarse] = start[self.sides.coarse]
         return extent
+
+    def _drawn(self, extent: FloatArray, step: int) -> FloatArray:
+        """Extents that draws of a step of the start stand for: features of few cells soon hardly vary."""
+        held = extent.copy()
+        if step > 0:
+            held[self.sides.coarse] = 0.0
+        return held
 
     def _learn_cells(self, share: float) -> None:
         """Draw points in which few features of few cells leave the instance, and close all sides of these."""
