@@ -171,9 +171,9 @@ def test_among_continuous_axes_cells_that_fail_together():
     def faithful(X):
         return (np.abs(X[:, :5]).sum(axis=1) < 2.5) & ((1 - X[:, 10:20]).sum(axis=1) <= 3)
 
-    region = find_region(faithful, [0.1] * 10 + [1] * 40, MIXED, random_state=0)
-    assert len(held(region)) >= 42  # of 43
-    assert region.log10_volume > 13.0
+    regions = [find_region(faithful, [0.1] * 10 + [1] * 40, MIXED, random_state=seed) for seed in range(4)]
+    assert all(len(held(region)) >= 42 for region in regions)  # of 43
+    assert np.mean([region.log10_volume for region in regions]) > 13.0
 
 
 def test_cells_and_continuous_axes_that_fail_together():
