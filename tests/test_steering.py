@@ -1,5 +1,7 @@
 """A box that is steered: what it learns from rejections, and when it gives up looking inwards."""
 
+import itertools
+
 import numpy as np
 import pytest
 from cubes import task_of
@@ -124,3 +126,53 @@ def test_few_evaluations_are_not_spent_on_rays():
     )
     assert region.log10_share == 0.0
     assert region.evaluations <= 2_800
+
+
+def mixed_steering(faithful, cells=6):
+    """Steering of two numbers and some binary features."""
+    domain = Domain.from_bounds([-1] * 2 + [0] * cells, [1] * 2 + [1] * cells, integer=range(2, 2 + cells))
+    return Steering(Sides(task_of(faithful, domain, [0.0] * 2 + [1] * cells), 0))
+
+
+def test_few_sides_of_few_cells_move_at_once():
+    """The model calls all of them harmless; that is tried a few at a time."""
+    slopes = mixed_steering(a_corner_fails, cells=40).slopes
+    sides = slopes.sides
+    slopes.bias = -20.0
+    extent = np.where(np.isin(np.arange(sides.edge.size), sides.coarse), 0.0, sides.edge)
+
+    def moved(trust):
+        return int(np.sum(slopes.largest(extent, 0.1, trust)[sides.coarse] > 0))
+
+    assert moved(0.1) == 2
+    assert moved(0.7) == int(np.ceil(slopes_module.CELLS_MOVED * 0.7 * sides.coarse.size))
+
+
+def test_a_box_that_grew_without_cells_is_lowered_with_what_draws_tell_of_them():
+    def two_flips_fail(X):
+        return (1 - X[:, 2:]).sum(axis=1) < 2
+
+    steering = mixed_steering(two_flips_fail)
+    steering.grow(steering_module.LEARNING_SHARE)
+    assert steering.draws is None
+    steering.lower(steering_module.LEARNING_SHARE)
+    assert steering.draws is not None
+
+
+def test_a_small_box_in_which_nothing_failed_holds_no_cells_that_hardly_varied():
+    """Further in, cells leave the instance seldom: that nothing fails there says nothing of a box of them."""
+    steering = mixed_steering(lambda X: (1 - X[:, 2:]).sum(axis=1) < 2)
+    steering.start(steering_module.LEARNING_SHARE)
+    assert steering.faithful
+    for box in steering.faithful:
+        assert not np.any(steering.sides.extent(box)[steering.sides.coarse])
+
+
+def test_the_smallest_of_the_small_boxes_is_always_proposed():
+    task = task_of(a_corner_fails, Domain.from_bounds([-1] * DIMS, [1] * DIMS), np.zeros(DIMS))
+    run = boundary_module._Run(task, "normal")
+    run.steering.faithful = [run.sides.box(0.9**k * run.sides.edge) for k in range(1, 14)]
+    small = run._small_boxes()
+    smallest = boundary_module.SMALL_SCALES[-1] * run.sides.extent(run.steering.faithful[-1])
+    np.testing.assert_allclose(run.sides.extent(small[-1]), smallest)
+    assert all(outer.holds(inner) for outer, inner in itertools.pairwise(small))
