@@ -42,8 +42,9 @@ class Cube:
         One an axis.
     instance_values : array of shape (D,)
         The instance, as `Domain.encode` gives it; every coordinate has a place for it.
-    of_data : bool
-        Whether the measure is one of data: searches then look for boxes that hold many of its rows.
+    counts_rows : bool
+        Whether searches look for boxes that hold many rows of data, not only much of the measure: where it
+        is made of these, but does not know how features go together.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class Cube:
     domain: Domain
     coordinates: tuple[Coordinate, ...]
     instance_values: FloatArray
-    of_data: bool = False
+    counts_rows: bool = False
 
     @cached_property
     def instance(self) -> FloatArray:

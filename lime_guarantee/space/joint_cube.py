@@ -18,7 +18,6 @@ class JointCube(Cube):
     So the share of a box, and draws in it, are exact: rows first, then axes.
     """
 
-    of_data: bool = True
     rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     mix: float = 0.2
     move: float = 0.05

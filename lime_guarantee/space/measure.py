@@ -131,7 +131,7 @@ class Marginal(Measure):
 
     def cube(self, domain: Domain, instance: FloatArray) -> Cube:
         coordinates = _data_coordinates(self, self.data, domain, instance)
-        return Cube(domain, coordinates, instance, of_data=True)
+        return Cube(domain, coordinates, instance, counts_rows=True)
 
     def notes(self, domain: Domain, instance: FloatArray) -> tuple[str, ...]:
         return _data_notes(_observed(self, self.data, domain), domain, instance)

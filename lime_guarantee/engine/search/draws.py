@@ -5,8 +5,8 @@ then cuts many sides a little and none enough. Every draw stands for a volume, o
 draws there; so all draws of all boxes tell how often any other box fails, as far as there are draws in it.
 For the rest the model is asked. Single sides are moved as long as that pays.
 
-Where the measure is one of data, the size of a box is not its mass alone, but also how many rows it holds:
-rows lie where features go together, and a measure of single features does not know where that is.
+Where the measure is made of data, feature by feature, the size of a box is not its mass alone, but also how
+many rows it holds: rows lie where features go together, and such a measure does not know where that is.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
 """
@@ -52,7 +52,7 @@ class Draws:
     def __init__(self, sides: Sides) -> None:
         self.sides = sides
         rows = sides.task.rows
-        self._rows = self._beyond(rows if sides.cube.of_data else rows[:0])  # as `_far` has the draws
+        self._rows = self._beyond(rows if sides.cube.counts_rows else rows[:0])  # as `_far` has the draws
         self._by_rows = BY_ROWS if len(self._rows) else 0.0
         self._far = np.empty((0, 2 * sides.dims))  # how far each draw lies beyond the home, towards each side
         self._failed = np.empty(0, dtype=np.bool_)
