@@ -14,6 +14,7 @@ Nothing here is part of the guarantee: every rule is a heuristic.
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -72,6 +73,10 @@ SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
 """The common factors by which the domain, or the smallest box in which nothing failed, is drawn in if
 evaluations run out; and which of the small boxes are proposed together, the largest first, with the smallest
 of all."""
+
+SMALL_DRAWS = 60
+"""Draws in a small box before it is proposed: none may fail. A test that is not passed may cost as much as
+several that are."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +258,14 @@ class _Run:
             if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
                 nested.append(box)
         chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested) - 1) + tuple(nested[-1:])
-        return chosen if self._remaining > 2 * self.certificate else chosen[-1:]  # there is one try
+        if self._remaining <= 2 * self.certificate:  # there is one try
+            return chosen[-1:]
+        return tuple(itertools.dropwhile(self._fails_at_once, chosen[:-1])) + chosen[-1:]
+
+    def _fails_at_once(self, box: Box) -> bool:
+        """Whether some of a few draws fail: a test that a box cannot pass costs what a smaller one needs."""
+        points = box.sample(self.sides.rng, SMALL_DRAWS)
+        return not self.task.oracle.evaluate(points).all()
 
     def _rays_hold(self) -> bool:
         """Whether no feature, moved alone, fails on most of its way; not asked if evaluations are too few."""
