@@ -176,3 +176,11 @@ def test_the_smallest_of_the_small_boxes_is_always_proposed():
     smallest = boundary_module.SMALL_SCALES[-1] * run.sides.extent(run.steering.faithful[-1])
     np.testing.assert_allclose(run.sides.extent(small[-1]), smallest)
     assert all(outer.holds(inner) for outer, inner in itertools.pairwise(small))
+
+
+def test_a_small_box_that_fails_is_not_proposed_where_evaluations_run_out():
+    domain = Domain.from_bounds([-1] * DIMS, [1] * DIMS)
+    run = boundary_module._Run(task_of(lambda X: np.abs(X[:, 0]) < 0.5, domain, np.zeros(DIMS)), "normal")
+    run.steering.faithful = [run.sides.box(scale * run.sides.edge) for scale in (0.9, 0.8, 0.4)]
+    small = run._small_boxes()
+    np.testing.assert_allclose(run.sides.extent(small[0]), 0.4 * run.sides.edge)
