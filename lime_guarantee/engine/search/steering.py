@@ -166,7 +166,8 @@ class Steering:
             faithful = sides.evaluate(points)
             self.slopes.note(points, faithful)
             failing = (~faithful).reshape(START_SCALES.size, START_DRAWS).mean(axis=1)
-            self.faithful = [sides.box(self._drawn(extents[i], i)) for i in np.flatnonzero(failing == 0.0)]
+            pure = np.flatnonzero(failing == 0.0).tolist()
+            self.faithful = [sides.box(self._drawn(extents[i], i)) for i in pure]
             often = np.flatnonzero(failing > share)
             first = int(often[-1]) + 1 if often.size else 0
             if first < START_SCALES.size:
