@@ -9,7 +9,7 @@ from cubes import task_of
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, InvalidInputError, Joint, Marginal, Uniform, find_region
 from lime_guarantee.engine.search.draws import Draws
-from lime_guarantee.engine.search.empty_box import largest_empty_box
+from lime_guarantee.engine.search.empty_box import EmptyBox
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import KNOTS, Slopes, _expected
@@ -82,9 +82,10 @@ def test_with_few_features_the_largest_box_without_a_failure_is_taken():
     def faithful(X):
         return ~((np.abs(X[:, 0] - 0.4) < 0.01) | (np.abs(X[:, 1] + 0.6) < 0.01))
 
-    extent = largest_empty_box(sides_of(faithful, 2))
-    assert 2 * extent == pytest.approx([1.0, 0.6, 0.4, 1.0], abs=0.02)
-    assert largest_empty_box(sides_of(lambda X: np.floor(1e6 * X[:, 0]) % 4 != 0, 2)) is None
+    empty = EmptyBox(sides_of(faithful, 2))
+    assert empty.find()
+    assert 2 * empty.extent == pytest.approx([1.0, 0.6, 0.4, 1.0], abs=0.02)
+    assert not EmptyBox(sides_of(lambda X: np.floor(1e6 * X[:, 0]) % 4 != 0, 2)).find()
 
 
 def test_a_side_is_drawn_in_only_where_its_ray_fails_on_most_of_the_way():
@@ -165,13 +166,13 @@ def test_where_the_measure_is_one_of_single_features_boxes_are_those_that_hold_m
                 measure="marginal",
                 random_state=seed,
             )
-            for seed in range(4)
+            for seed in range(12)
         ]
         return np.mean([region.contains(X).mean() for region in regions])
 
     with_rows = coverage()
     monkeypatch.setattr(sys.modules[Draws.__module__], "BY_ROWS", 0.0)
-    assert with_rows > coverage() + 0.05
+    assert with_rows > coverage() + 0.03
 
 
 @pytest.mark.parametrize(("measure", "counted"), [(Marginal(), 400), (Joint(), 0), (Uniform(), 0)])
@@ -235,12 +236,12 @@ def test_the_model_is_trusted_as_far_as_it_told_what_fresh_draws_would_do():
     half = sides.edge.copy()
     half[3] = 0.0  # there the draws say 0, and the model what it says of all
     slopes.rises[:] = 0.0
-    assert draws.trust == 3.0
+    assert draws.trust == 1.0
     draws.learn(slopes, half, 200, 400)
     assert draws.trust == 30.0
     for _ in range(60):
         draws.learn(slopes, half, 0, 400)
-    assert draws.trust == 3.0
+    assert draws.trust == 1.0
 
 
 @pytest.mark.compiled

@@ -286,7 +286,11 @@ def test_the_search_tells_its_phases():
         random_state=0,
         progress=lambda told: phases.append(told.phase),
     )
-    assert list(dict.fromkeys(phases))[:3] == ["growing", "settling", "accepted"]
+    assert [phase for phase in dict.fromkeys(phases) if phase != "rejected"] == [
+        "growing",
+        "settling",
+        "accepted",
+    ]
     assert phases[-1] == "accepted"
 
 

@@ -184,3 +184,6 @@ def test_a_small_box_that_fails_is_not_proposed_where_evaluations_run_out():
     run.steering.faithful = [run.sides.box(scale * run.sides.edge) for scale in (0.9, 0.8, 0.4)]
     small = run._small_boxes()
     np.testing.assert_allclose(run.sides.extent(small[0]), 0.4 * run.sides.edge)
+    run.steering.faithful = [run.sides.box(0.02 * run.sides.edge)]  # then one of the whole domain is larger
+    small = run._small_boxes()
+    np.testing.assert_allclose(run.sides.extent(small[0]), 0.3 * run.sides.edge)

@@ -1,6 +1,7 @@
 """Learn the boundary of the faithful set around the instance, and take the largest box within it.
 
-1. With few features, take the largest box in which no draw failed, until none does (`largest_empty_box`).
+1. With few features, take the largest box in which no draw failed, until none does (`EmptyBox`);
+   where its test fails, go on from there.
 2. Else start from the whole domain, if that seldom fails, as with most real data; else from a box around the
    instance that fails often, because failures are what tells, and let it grow (`Steering`).
 3. Draw in the box, fit a small model of the boundary to what failed (`Slopes`), and take the largest box that
@@ -14,7 +15,6 @@ Nothing here is part of the guarantee: every rule is a heuristic.
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -28,7 +28,7 @@ from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
-from lime_guarantee.engine.search.empty_box import FEW_FEATURES, largest_empty_box
+from lime_guarantee.engine.search.empty_box import FEW_FEATURES, EmptyBox
 from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
@@ -55,6 +55,9 @@ smaller than what the rounds came to (with many features in proportion more), th
 from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
 hide."""
 
+REJECTED_SHARE = 0.03
+"""The failing share at which the search goes on from a box of few features that was rejected."""
+
 MARGINS = (0.0, 0.01, 0.03)
 """How much boxes in which nothing failed keep away from what did, as shares of their extents."""
 
@@ -69,14 +72,14 @@ RESERVE, ENOUGH = 4.0, 6.0
 """Where evaluations are limited, some are left for so many certificates, in the end; and for so many there
 must be some before any other test, which takes more than that of a box without a failure."""
 
-SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 1, 2, 4, 8)
-"""The common factors by which the domain, or the smallest box in which nothing failed, is drawn in if
+SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 2)
+"""The common factors by which the domain, and the smallest box in which nothing failed, are drawn in if
 evaluations run out; and which of the small boxes are proposed together, the largest first, with the smallest
 of all."""
 
-SMALL_DRAWS = 60
-"""Draws in a small box before it is proposed: none may fail. A test that is not passed may cost as much as
-several that are."""
+SMALL_DRAWS, SMALL_STEP = 60, 0.5
+"""Draws in a small box before it is proposed, of which none may fail: a test that is not passed may cost as
+much as several that are; and the least log volume by which small boxes differ."""
 
 
 @dataclass(frozen=True)
@@ -171,10 +174,12 @@ class _Run:
         _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
         if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
             return True
-        if self.sides.dims <= FEW_FEATURES and (yield from self._propose_empty()):
-            return True
         seldom = np.mean(~faithful) <= MOST_FAILING
-        if seldom and self.steering.look_inwards() and (yield from self._settle()):
+        empty = EmptyBox(self.sides) if self.sides.dims <= FEW_FEATURES else None
+        if empty is None:
+            if seldom and self.steering.look_inwards() and (yield from self._settle()):
+                return True
+        elif empty.find() and (yield from self._propose_empty(empty)):
             return True
         self.steering.grow(LEARNING_SHARE)
         self.steering.lower(LEARNING_SHARE)
@@ -182,17 +187,24 @@ class _Run:
             self.steering.draw_in_along_rays()
         return (yield from self._settle())
 
-    def _propose_empty(self) -> Generator[Proposal, Attempt, bool]:
-        """Propose a box in which nothing failed, and smaller ones that keep away from what did."""
-        extent = largest_empty_box(self.sides)
-        if extent is None:
-            return False
-        inner = extent < self.sides.edge
-        boxes = self._nested([np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS])
+    def _propose_empty(self, empty: EmptyBox) -> Generator[Proposal, Attempt, bool]:
+        """Propose a box in which nothing failed, and smaller ones that keep away from what did.
+
+        If they are rejected, the search goes on from there.
+        """
+        inner = empty.extent < self.sides.edge
+        sizes = [np.where(inner, (1.0 - margin) * empty.extent, empty.extent) for margin in MARGINS]
+        boxes = self._nested(sizes)
         if not boxes:
             return False
         self._check_enough()
-        return (yield _proposal(boxes)).accepted
+        attempt = yield _proposal(boxes)
+        if attempt.accepted:
+            return True
+        self.steering.begin_from(empty)
+        self.steering.learn(attempt, boxes)
+        self.steering.lower(REJECTED_SHARE)
+        return (yield from self._settle())
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
         """Propose boxes until one is accepted; with much effort, larger ones then. Whether one was."""
@@ -249,23 +261,34 @@ class _Run:
         return None
 
     def _small_boxes(self) -> tuple[Box, ...]:
-        """Small boxes in which nothing has failed yet, and others that nobody has looked into; nested."""
-        tried = self.steering.faithful
-        smallest = self.sides.extent(tried[-1]) if tried else self.sides.edge
-        boxes = tried + [self.sides.box(scale * smallest) for scale in SMALL_SCALES]
-        nested: list[Box] = []
-        for box in boxes:
-            if not self.sides.home.holds(box) and (not nested or nested[-1].holds(box)):
-                nested.append(box)
-        chosen = tuple(nested[i] for i in SMALL_PLACES if i < len(nested) - 1) + tuple(nested[-1:])
+        """Small boxes, nested, the largest of which is one that a few draws find faithful."""
+        tried, chains = self.steering.faithful, [self._chain([], self.sides.edge)]
+        if tried:
+            chains.append(self._chain(tried, self.sides.extent(tried[-1])))
         if self._remaining <= 2 * self.certificate:  # there is one try
-            return chosen[-1:]
-        return tuple(itertools.dropwhile(self._fails_at_once, chosen[:-1])) + chosen[-1:]
+            return tuple(chains[-1][-1:])
+        holding = [chain[self._first_holding(chain) :] for chain in chains if chain]
+        best = max(holding, key=lambda chain: chain[0].log_share, default=[])
+        return (*(best[i] for i in SMALL_PLACES if i < len(best) - 1), *best[-1:])
 
-    def _fails_at_once(self, box: Box) -> bool:
-        """Whether some of a few draws fail: a test that a box cannot pass costs what a smaller one needs."""
-        points = box.sample(self.sides.rng, SMALL_DRAWS)
-        return not self.task.oracle.evaluate(points).all()
+    def _chain(self, boxes: list[Box], smallest: FloatArray) -> list[Box]:
+        """Some boxes and smaller ones, those that are nested and differ enough."""
+        chain: list[Box] = []
+        for box in [*boxes, *(self.sides.box(scale * smallest) for scale in SMALL_SCALES)]:
+            if not self.sides.home.holds(box) and (
+                not chain or (chain[-1].holds(box) and box.log_share < chain[-1].log_share - SMALL_STEP)
+            ):
+                chain.append(box)
+        return chain
+
+    def _first_holding(self, chain: list[Box]) -> int:
+        """Which of some nested boxes a few draws find faithful first; the last is believed to be."""
+        low, high = 0, len(chain) - 1
+        while low < high:
+            middle = (low + high) // 2
+            points = chain[middle].sample(self.sides.rng, SMALL_DRAWS)
+            low, high = (low, middle) if self.task.oracle.evaluate(points).all() else (middle + 1, high)
+        return high
 
     def _rays_hold(self) -> bool:
         """Whether no feature, moved alone, fails on most of its way; not asked if evaluations are too few."""

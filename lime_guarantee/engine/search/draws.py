@@ -26,7 +26,7 @@ INSIDE, OUTSIDE = np.linspace(0.0, 1.0, 13), np.array([0.02, 0.06, 0.2, 0.5, 1.0
 """Places at which a side is tried: shares of its extent, and of the way from there to where it may go. Finer
 ones learn the draws by heart. Sides of few cells are tried at the ends of their cells."""
 
-TRUSTS = (3.0, 10.0, 30.0)
+TRUSTS = (1.0, 3.0, 10.0, 30.0)
 """As how many failures the model's word counts: whichever told best how often fresh draws would fail. Trees
 take the first, smooth boundaries the last."""
 

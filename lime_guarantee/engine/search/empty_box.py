@@ -12,7 +12,8 @@ import numpy as np
 
 from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
 from lime_guarantee.engine.search.sides import Sides
-from lime_guarantee.support.arrays import FloatArray, IntArray
+from lime_guarantee.space.box import Box
+from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
 FEW_FEATURES = 5
 """With more of them, draws do not fill a box."""
@@ -25,24 +26,38 @@ ROUNDS, ROUNDS_PER_FEATURE = 16, 4
 """The most rounds: so many, and so many more for each feature."""
 
 
-def largest_empty_box(sides: Sides) -> FloatArray | None:
-    """Extents of the largest box in which nothing fails; None if looking for it does not come to an end."""
-    task, width = sides.task, sides.home.width.copy()
-    stops = np.empty((0, sides.dims), dtype=np.int64), np.empty((0, sides.dims))
-    count, enough = FIRST_DRAWS, int(np.ceil(ENOUGH / (1.0 - task.purity)))
-    for _ in range(ROUNDS + ROUNDS_PER_FEATURE * sides.dims):
-        extent = largest_extents(*stops, width, sides.edge)
-        box = sides.box(extent)
-        task.report("settling", box)
-        points, faithful = sides.draw(box, count)
-        if not faithful.all():
-            more = _stops(sides, points[~faithful])
-            stops = np.concatenate([stops[0], more[0]]), np.concatenate([stops[1], more[1]])
-        elif count >= enough:
-            return extent
-        else:
-            count = min(2 * count, enough)
-    return None
+class EmptyBox:
+    """The largest box without a failure, as far as failures are known.
+
+    Parameters
+    ----------
+    sides : Sides
+    """
+
+    def __init__(self, sides: Sides) -> None:
+        self.sides = sides
+        self.extent = sides.edge
+        self.drawn: list[tuple[FloatArray, BoolArray, Box]] = []  # points, which are faithful, of which box
+
+    def find(self) -> bool:
+        """Look for it; whether that comes to an end."""
+        sides, count = self.sides, FIRST_DRAWS
+        enough = int(np.ceil(ENOUGH / (1.0 - sides.task.purity)))
+        stops = np.empty((0, sides.dims), dtype=np.int64), np.empty((0, sides.dims))
+        for _ in range(ROUNDS + ROUNDS_PER_FEATURE * sides.dims):
+            self.extent = largest_extents(*stops, sides.home.width, sides.edge)
+            box = sides.box(self.extent)
+            sides.task.report("settling", box)
+            points, faithful = sides.draw(box, count)
+            self.drawn.append((points, faithful, box))
+            if not faithful.all():
+                more = _stops(sides, points[~faithful])
+                stops = np.concatenate([stops[0], more[0]]), np.concatenate([stops[1], more[1]])
+            elif count >= enough:
+                return True
+            else:
+                count = min(2 * count, enough)
+        return False
 
 
 def _stops(sides: Sides, failures: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -13,6 +13,7 @@ import numpy as np
 from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.search.draws import Draws
+from lime_guarantee.engine.search.empty_box import EmptyBox
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import Sides
 from lime_guarantee.engine.search.slopes import Slopes
@@ -176,6 +177,13 @@ class Steering:
         self.extent = extents[first]
         if sides.coarse.size:
             self._learn_cells(START_SCALES[max(first - 1, 0)])
+
+    def begin_from(self, empty: EmptyBox) -> None:
+        """Begin with a box of few features, and with all that was drawn to find it."""
+        self._begin(empty.extent, inwards=True)
+        for drawn in empty.drawn:
+            self._note(*drawn)
+        self.slopes.fit(self.extent, *self.counts())
 
     def _begin(self, extent: FloatArray, *, inwards: bool) -> None:
         """Begin with a box, and know nothing."""
