@@ -123,17 +123,18 @@ def matched(
 ) -> tuple[Answers, FloatArray, int]:
     """The candidate whose answer at the instance is what the values add up to; how many were asked."""
     said: list[str] = []
-    for candidate in candidates:
+    for asked, candidate in enumerate(candidates, start=1):
         answers = candidate.every(check)
         column = matching_column(row, position, answers[0], label, facts.output_names)
         if column is not None:
             several = answers.shape[1] > 1
             chosen = replace(candidate, column=column if several else None)
-            return chosen, answers[:, column], len(said) + 1
-        said.append(", ".join(f"{number:.6g}" for number in answers[0]))
+            return chosen, answers[:, column], asked
+        if not np.isnan(answers[0]).all():  # a logit of what is no probability says nothing
+            said.append(", ".join(f"{number:.6g}" for number in answers[0]))
     raise InvalidInputError(
         f"explanation: base + sum(values) is {row.target[position]:.6g}, but {who} answers "
-        f"{' or '.join(said)} at the instance. Slices that drop features, sums and differences of "
+        f"{' or '.join(said) or 'nan'} at the instance. Slices that drop features, sums and differences of "
         "explanations have no region; else this is another model or row than the one explained, or other "
         "units: pass predict_fn= in the units explained."
     )

@@ -102,7 +102,7 @@ def test_another_model_shows_both_numbers():
     refused(
         forest.explanation,
         re.escape(f"base + sum(values) is {float(added):.6g}"),
-        re.escape(f"the model answers {other.predict(X[:1])[0]:.6g}"),
+        re.escape(f"the model answers {other.predict(X[:1])[0]:.6g} at the instance"),  # no logit, "or nan"
         "another model or row",
         "pass predict_fn=",
         predict_fn=other.predict,
