@@ -82,7 +82,7 @@ def test_an_l_shaped_set_gives_one_of_its_arms():
 def test_few_features_whose_failures_never_end_are_searched_as_many_are(point, log10_volume):
     """Earlier searches collapsed here: -2.2 (4), -4.1 (6), -3.9 (15), -1.3 (19) and -0.4 (25).
 
-    The last two did where the box without a failure did not pass its test: the search goes on from there.
+    The last one did where the box without a failure did not pass its test: the search goes on from there.
     """
     _, found = next(itertools.islice(problems("iris", "forest", "logistic", 26, None), point, None))
     region = find(found.faithful, found.instance, found.domain, measure="uniform", random_state=point)
