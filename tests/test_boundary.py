@@ -8,11 +8,13 @@ from cubes import task_of
 
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, InvalidInputError, Joint, Marginal, Uniform, find_region
+from lime_guarantee.engine.kernels.peel import peeled
 from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.empty_box import EmptyBox
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import KNOTS, Slopes, _expected
+from lime_guarantee.engine.search.steering import Steering
 
 
 def find(faithful, instance, domain, **options):
@@ -386,3 +388,21 @@ def test_the_instance_alone_is_not_proposed_as_a_small_box():
     domain = Domain.from_bounds([0] * 3, [1] * 3, categories={i: list(range(4)) for i in range(3)})
     region = find(lambda X: (X.astype(int) == 2).sum(axis=1) >= 3, [2, 2, 2], domain)
     assert region.status == "uncertified"
+
+
+def test_sides_that_cannot_move_stand_at_their_only_place(monkeypatch):
+    """The instance lies at the domain's edge: of other places nothing is known, not even to the kernel."""
+    module = sys.modules[Draws.__module__]
+    told = []
+
+    def recorded(*arguments):
+        told.append((arguments[6], arguments[8]))
+        return peeled(*arguments)
+
+    monkeypatch.setattr(module, "peeled", recorded)
+    task = task_of(lambda X: X[:, 0] < 0.5, cube_domain(4), np.array([-1.0, 0.0, 1.0, 0.0]))
+    steering = Steering(Sides(task, 0))
+    assert steering.look_inwards()
+    assert told
+    assert all((place < counts).all() for place, counts in told)
+    assert any((counts == 1).sum() == 2 for _, counts in told)

@@ -97,7 +97,8 @@ class Draws:
             How far sides may go; by default they move inwards only.
         """
         extents, counts = self._places(start, start if limit is None else np.maximum(limit, start))
-        place = np.asarray(np.sum(extents <= start[:, np.newaxis] + TINY, axis=1) - 1)
+        # All places of a side that cannot move are the same: it stands at the first, and only that is filled.
+        place = np.minimum(np.sum(extents <= start[:, np.newaxis] + TINY, axis=1), counts) - 1
         near, first = first_places(self._far, extents, counts, TINY)
         weight = 1.0 / self._density[near]
         most = weight.max(initial=TINY)  # squares of weights must not overflow
