@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.datasets import machine
 from benchmarks.measures import ADULT, Fitted, explain, fit, load
-from lime_guarantee import find_region
+from lime_guarantee import Settings, find_region
 from lime_guarantee.api import problem_of
 from lime_guarantee.errors import GuaranteeWarning
 from lime_guarantee.problem.problem import Problem
@@ -56,10 +56,12 @@ class Row:
 
 def problem(fitted: Fitted, row: int, by: str) -> Problem:
     """What the explanation of a held-out row poses; if it misses the model itself, its changes are asked."""
+    seeded = Settings(random_state=row)
     if by == "lime":
-        explanation, given = explain(fitted, row), {}
+        explanation, given = explain(fitted, row), {"settings": seeded}
     else:
-        explanation, given = _shap(fitted, row), {"training_data": fitted.train}
+        explanation = _shap(fitted, row)
+        given = {"training_data": fitted.train, "settings": seeded}
     found = problem_of(explanation, **given)
     if bool(found.faithful(np.asarray(found.instance)[np.newaxis])[0]):
         return found

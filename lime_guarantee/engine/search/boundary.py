@@ -51,9 +51,9 @@ allowed one; a factor after every rejection; the most attempts."""
 
 RESTART_SHARE = 0.04
 """Boxes that are proposed together differ by `MOST_LOSS` at most. When those to be proposed are so much
-smaller than what the rounds came to (with many features in proportion more), the search starts again, once,
-from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
-hide."""
+smaller than what the rounds came to (with many features in proportion more), or fail too often whatever side
+is drawn in, the search starts again, once, from a smaller box that fails this often: so it sees what fails
+next to the instance, which larger boxes hide."""
 
 REJECTED_SHARE = 0.03
 """The failing share at which the search goes on from a box of few features that was rejected."""
@@ -181,8 +181,9 @@ class _Run:
                 return True
         elif empty.find() and (yield from self._propose_empty(empty)):
             return True
-        self.steering.grow(LEARNING_SHARE)
-        self.steering.lower(LEARNING_SHARE)
+        share = AGAIN_SHARE if seldom else LEARNING_SHARE
+        self.steering.grow(share)
+        self.steering.lower(share)
         if seldom:
             self.steering.draw_in_along_rays()
         return (yield from self._settle())
@@ -192,8 +193,9 @@ class _Run:
 
         If they are rejected, the search goes on from there.
         """
-        inner = empty.extent < self.sides.edge
-        sizes = [np.where(inner, (1.0 - margin) * empty.extent, empty.extent) for margin in MARGINS]
+        extent = drawn_in(self.sides, empty.extent)
+        inner = extent < self.sides.edge
+        sizes = [np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS]
         boxes = self._nested(sizes)
         if not boxes:
             return False
@@ -204,6 +206,7 @@ class _Run:
         self.steering.begin_from(empty)
         self.steering.learn(attempt, boxes)
         self.steering.lower(REJECTED_SHARE)
+        self.steering.draw_in_along_rays()
         return (yield from self._settle())
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
@@ -242,7 +245,8 @@ class _Run:
                 return None
             self.steering.extent = sizes[0]
             try:
-                if not restarted and boxes[0].log_share < lowest:
+                lost = boxes[0].log_share < lowest or self.steering.fails_too_often(sizes[0])
+                if lost and not restarted:
                     restarted = True
                     self.steering.grow(RESTART_SHARE)
                     self.steering.lower(RESTART_SHARE)

@@ -143,6 +143,10 @@ class Draws:
         told = special.xlogy(failures, shares) + special.xlog1py(draws - failures, -shares)
         self._evidence += told - told.max()
 
+    def least_failing(self, slopes: Slopes, extent: FloatArray) -> float:
+        """How often the box of some extents fails, where the model's word counts as it suits the box best."""
+        return min(self._shares(slopes, extent))
+
     @property
     def trust(self) -> float:
         """As how many failures the model's word counts."""

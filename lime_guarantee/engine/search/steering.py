@@ -16,14 +16,14 @@ from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.empty_box import EmptyBox
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import Sides
-from lime_guarantee.engine.search.slopes import Slopes
+from lime_guarantee.engine.search.slopes import MOST_LOSS, Slopes
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
-"""The failing share at which a box is steered while it grows, and at which much effort begins again: a draw
-tells most about a slope where 10 to 30 % fail. Of what is allowed, the same share is added; see
-`_above_allowed`."""
+"""The failing share at which a box is steered while it grows, and at which it is where the domain itself
+seldom fails, or where much effort begins again: a draw tells most about a slope where 10 to 30 % fail. Of
+what is allowed, the same share is added; see `_above_allowed`."""
 
 GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
 """The most rounds of growing; draws in each, times the square root of the number of features; and the least
@@ -85,8 +85,8 @@ class Steering:
         self.faithful: list[Box] = []  # boxes in which nothing failed, the largest first
         self._alone: FloatArray | None = None  # how far sides go alone
         self._held: FloatArray | None = None  # the largest box that hardly failed, as extents
-        self._before = self.extent
         self.last: Batch = (np.empty((0, sides.dims)), np.empty(0, dtype=np.bool_))
+        self._before = self.extent, self.last  # the box before the last step, and its draws
         self.root = float(np.sqrt(sides.dims))
         self.many = max(1.0, sides.dims / MANY_FEATURES) ** 0.5
         self.trust = FIRST_TRUST / self.many
@@ -188,6 +188,7 @@ class Steering:
     def _begin(self, extent: FloatArray, *, inwards: bool) -> None:
         """Begin with a box, and know nothing."""
         self.extent, self.inwards, self._held = extent, inwards, None
+        self._before = extent, (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
         self.slopes = Slopes(self.sides)
         most = MOST_INWARDS if inwards else MOST_GROWING
         told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= most
@@ -209,6 +210,10 @@ class Steering:
                 extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
             sizes.append(extent)
         return sizes[1:]
+
+    def fails_too_often(self, extent: FloatArray) -> bool:
+        """Whether the box of some extents fails more often than allowed, however little the model counts."""
+        return self.draws is not None and self.draws.least_failing(self.slopes, extent) > self.allowed
 
     def cut_as_drawn(self, rejected: Box, attempt: Attempt, aim: float) -> FloatArray:
         """Extents within a rejected box that fail no more than the aim, as its own draws say."""
@@ -263,13 +268,28 @@ class Steering:
         self.task.report(phase, self.sides.box(self.extent))
         failures, count = self.counts()
         if failures > TOO_MANY_FAIL * count:
-            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
+            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before[0]))
             trust /= 2
-        self._before = self.extent.copy()
+        elif self._stepped_in_vain():
+            self.extent, self.last = self._before
+            trust /= 2
         self._keep_inside()
+        self._before = self.extent.copy(), self.last
         self.slopes.fit(self.extent, *self.counts())
         self.extent = self._largest(aim, trust)
         self._draw(draws)
+
+    def _stepped_in_vain(self) -> bool:
+        """Whether the last step made the box much smaller, and it fails no less often.
+
+        Where most of it fails that tells nothing: cells of a checker do, down to the last one.
+        """
+        extent, (_, faithful) = self._before
+        failures, count = self.counts()
+        if failures > MOST_FAILING * count or not faithful.size:
+            return False
+        smaller = self.sides.box(extent).log_share - self.sides.box(self.extent).log_share
+        return bool(smaller > MOST_LOSS and failures * faithful.size >= count * np.sum(~faithful))
 
     def _largest(self, aim: float, trust: float) -> FloatArray:
         """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
