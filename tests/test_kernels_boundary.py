@@ -1,12 +1,12 @@
-"""The kernels of the boundary search: boxes without failures, and what fails under a fitted boundary."""
-
-import itertools
+"""The kernels of the boundary search: what fails under a fitted boundary, and what draws say."""
 
 import numpy as np
 import pytest
 
-from lime_guarantee.engine.kernels.avoid import NO_SIDE, largest_extents
 from lime_guarantee.engine.kernels.peel import (
+    Goal,
+    Places,
+    Points,
     failing_share,
     first_places,
     peeled,
@@ -15,73 +15,23 @@ from lime_guarantee.engine.kernels.peel import (
     sums_with,
 )
 from lime_guarantee.engine.kernels.slopes import (
+    Model,
     climb,
     log_odds,
+    loss_and_slopes,
     moment_slopes,
     moments,
     odds_and_slopes,
 )
 
-
-def random_causes(rng, dims, count):
-    """Causes of one to three sides, of different axes."""
-    sides, limits = np.full((count, 3), NO_SIDE), np.zeros((count, 3))
-    for k in range(count):
-        axes = rng.choice(dims, rng.integers(1, 4), replace=False)
-        sides[k, : axes.size] = axes + dims * rng.integers(0, 2, axes.size)
-        limits[k, : axes.size] = rng.uniform(0.1, 0.9, axes.size)
-    return sides, limits
-
-
-def avoids(sides, limits, extent):
-    real = sides != NO_SIDE
-    return np.all(np.any(real & (extent[sides] <= limits), axis=1))
-
-
-def slow_largest(sides, limits, home, edge):
-    """The best of all ways to choose a side for every cause."""
-    best = -np.inf
-    for choice in itertools.product(*[np.flatnonzero(row != NO_SIDE) for row in sides]):
-        extent = edge.copy()
-        for k, j in enumerate(choice):
-            extent[sides[k, j]] = min(extent[sides[k, j]], limits[k, j])
-        best = max(best, np.log(extent[: home.size] + extent[home.size :] + home).sum())
-    return best
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_largest_box_avoids_all_causes_and_is_nearly_as_large_as_any(seed):
-    rng = np.random.default_rng(seed)
-    dims = 4
-    sides, limits = random_causes(rng, dims, 7)
-    home, edge = rng.uniform(0.0, 0.1, dims), np.ones(2 * dims)
-    extent = largest_extents(sides, limits, home, edge)
-    assert avoids(sides, limits, extent)
-    assert (extent <= edge).all()
-    found = np.log(extent[:dims] + extent[dims:] + home).sum()
-    assert found >= slow_largest(sides, limits, home, edge) - 0.15
-
-
-def test_without_causes_the_box_reaches_the_edge():
-    none = np.empty((0, 5), dtype=np.int64), np.empty((0, 5))
-    edge = np.array([0.5, 1.0, 0.2, 0.0])
-    assert largest_extents(*none, np.zeros(2), edge).tolist() == edge.tolist()
-
-
-def test_causes_that_share_a_side_cost_one_cut():
-    sides = np.array([[0, 1], [0, 2], [0, 3]])
-    extent = largest_extents(sides, np.full((3, 2), 0.5), np.zeros(4), np.ones(8))
-    assert extent.tolist() == [0.5] + [1.0] * 7
-
-
 KNOTS = np.array([0.0, 0.2, 0.6, 1.0, 1.3])
 
 
 def a_model(seed, dims=12):
-    """Home widths, knots, heights and pulls of a boundary, for boxes about as large as the unit box."""
+    """A boundary for boxes about as large as the unit box."""
     rng = np.random.default_rng(seed)
     heights = np.cumsum(0.4 * rng.normal(size=(2 * dims, KNOTS.size)), axis=1)
-    return np.zeros(dims), KNOTS, heights, 0.7 * rng.normal(size=dims)
+    return Model(0.0, np.zeros(dims), KNOTS, heights, 0.7 * rng.normal(size=dims))
 
 
 def profiles(places, knots, heights):
@@ -101,10 +51,10 @@ def drawn_places(rng, extent, home, count):
     return np.where(places > home, places - home, np.minimum(places, 0.0))
 
 
-def drawn_odds(rng, bias, extent, home, knots, heights, pull):
-    """The log-odds at points drawn in a box."""
-    places = drawn_places(rng, extent, home, 200_000)
-    return bias + profiles(places, knots, heights).sum(axis=1) + (places @ pull) ** 2
+def drawn_odds(rng, extent, model):
+    """The log-odds at points drawn in a box, less the bias."""
+    places = drawn_places(rng, extent, model.home, 200_000)
+    return profiles(places, model.knots, model.heights).sum(axis=1) + (places @ model.pull) ** 2
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -112,32 +62,51 @@ def test_the_failing_share_in_closed_form_is_that_of_draws(seed):
     model = a_model(seed)
     rng = np.random.default_rng(100 + seed)
     extent = rng.uniform(0.3, 1.5, 24)
-    odds = drawn_odds(rng, 0.0, extent, *model)
+    odds = drawn_odds(rng, extent, model)
     bias = -np.quantile(odds, 0.9)
     share = np.mean(1.0 / (1.0 + np.exp(-bias - odds)))
-    found = log_odds(bias, moments(extent, *model).sum(axis=0))
+    found = log_odds(bias, moments(extent, model).sum(axis=0))
     assert 1.0 / (1.0 + np.exp(-found)) == pytest.approx(share, rel=0.2)
 
 
 def test_the_moments_are_those_of_draws():
     home, pull = np.array([0.2, 0.0]), np.array([1.5, -0.7])
-    _, knots, heights, _ = a_model(1, dims=2)
+    model = a_model(1, dims=2)._replace(home=home, pull=pull)
     extent = np.array([0.4, 1.6, 0.9, 0.6])  # one goes beyond the last knot
     places = drawn_places(np.random.default_rng(0), extent, home, 400_000)
-    terms, pulled = profiles(places, knots, heights), pull * places
+    terms, pulled = profiles(places, model.knots, model.heights), pull * places
     expected = [terms.mean(0), terms.var(0), pulled.mean(0), pulled.var(0)]
     together = ((terms - expected[0]) * (pulled - expected[2])).mean(0)
-    found = moments(extent, home, knots, heights, pull)
+    found = moments(extent, model)
     np.testing.assert_allclose(found.T, [*expected, together], atol=0.01)
 
 
 def test_the_slopes_are_those_of_the_log_odds():
-    model, extent = a_model(3), np.random.default_rng(5).uniform(0.3, 1.5, 24)
-    odds, slopes = odds_and_slopes(-4.0, extent, *model)
+    model, extent = a_model(3)._replace(bias=-4.0), np.random.default_rng(5).uniform(0.3, 1.5, 24)
+    odds, slopes = odds_and_slopes(extent, model)
     for side in range(24):
         longer = extent.copy()
         longer[side] *= 1 + 1e-4
-        rise = (log_odds(-4.0, moments(longer, *model).sum(axis=0)) - odds) / 1e-4
+        rise = (log_odds(-4.0, moments(longer, model).sum(axis=0)) - odds) / 1e-4
+        assert slopes[side] == pytest.approx(rise, rel=0.02, abs=0.02)
+
+
+@pytest.mark.parametrize("target", [-6.0, 6.0])
+def test_the_loss_of_a_box_is_its_size_and_what_is_too_high_and_slopes_are_its_own(target):
+    home = np.random.default_rng(7).uniform(0.0, 0.2, 12)
+    model, extent = a_model(3)._replace(bias=-4.0, home=home), np.random.default_rng(5).uniform(0.3, 1.5, 24)
+
+    def loss(extent):
+        over = max(log_odds(-4.0, moments(extent, model).sum(axis=0)) - target, 0.0)
+        return 30.0 * over**2 - np.log(extent[:12] + extent[12:] + home).sum()
+
+    found, slopes = loss_and_slopes(extent, model, target, 30.0)
+    assert found == pytest.approx(loss(extent))
+    for side in range(24):
+        longer, shorter = extent.copy(), extent.copy()
+        longer[side] *= 1 + 1e-4
+        shorter[side] *= 1 - 1e-4
+        rise = (loss(longer) - loss(shorter)) / 2e-4
         assert slopes[side] == pytest.approx(rise, rel=0.02, abs=0.02)
 
 
@@ -147,16 +116,17 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
     dims, target, penalty = 5, -4.0, 30.0
     home = np.full(dims, 0.5)
     steps = np.concatenate([np.zeros(dims), rng.normal(2.0, 1.0, dims)])
-    model = home, KNOTS, np.repeat(steps[:, np.newaxis], KNOTS.size, axis=1), np.zeros(dims)
+    heights = np.repeat(steps[:, np.newaxis], KNOTS.size, axis=1)
+    model = Model(-6.0, home, KNOTS, heights, np.zeros(dims))
     sides = np.arange(dims, 2 * dims)
     rungs = np.tile([0.0, 0.5, np.inf], (dims, 1))
 
     def worth(open_):
         extent = np.concatenate([np.zeros(dims), np.where(open_, 0.5, 0.0)])
-        over = max(log_odds(-6.0, moments(extent, *model).sum(axis=0)) - target, 0.0)
+        over = max(log_odds(-6.0, moments(extent, model).sum(axis=0)) - target, 0.0)
         return np.log(extent[dims:] + home).sum() - penalty * over**2
 
-    found = climb(-6.0, target, 0.0, 0.0, penalty, np.zeros(2 * dims), *model, sides, rungs, 20)[dims:] > 0
+    found = climb(target, 0.0, 0.0, penalty, np.zeros(2 * dims), model, sides, rungs, 20)[dims:] > 0
     for axis in range(dims):
         other = found.copy()
         other[axis] = ~other[axis]
@@ -168,22 +138,22 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
 def test_a_cell_is_let_in_above_the_target_if_other_sides_make_up_for_it_cheaply(price, grows):
     """It doubles the width, and adds about 0.7 to the log-odds, which are at the target without it."""
     home = np.full(1, 0.5)
-    model = home, KNOTS, np.repeat([[0.0], [0.8]], KNOTS.size, axis=1), np.zeros(1)
+    model = Model(-4.0, home, KNOTS, np.repeat([[0.0], [0.8]], KNOTS.size, axis=1), np.zeros(1))
     at_home, with_cell = (
-        log_odds(-4.0, moments(np.array([0.0, end]), *model).sum(axis=0)) for end in (0.0, 0.5)
+        log_odds(-4.0, moments(np.array([0.0, end]), model).sum(axis=0)) for end in (0.0, 0.5)
     )
     assert 0.5 < with_cell - at_home < 1.0
     rungs = np.array([[0.0, 0.5, np.inf]])
-    args = *model, np.array([1]), rungs, 5
-    assert (climb(-4.0, at_home, 1.0, price, 30.0, np.zeros(2), *args)[1] > 0) == grows
-    assert climb(-4.0, at_home, 0.1, price, 30.0, np.zeros(2), *args)[1] == 0  # there is not so much room
+    args = model, np.array([1]), rungs, 5
+    assert (climb(at_home, 1.0, price, 30.0, np.zeros(2), *args)[1] > 0) == grows
+    assert climb(at_home, 0.1, price, 30.0, np.zeros(2), *args)[1] == 0  # there is not so much room
 
 
 def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():
     rng = np.random.default_rng(0)
-    first, failed = rng.integers(0, 4, (500, 4)), rng.random(500) < 0.3
+    first, failed = rng.integers(0, 4, (500, 4), dtype=np.uint8), rng.random(500) < 0.3
     weight, place = rng.uniform(0.1, 2.0, 500), np.array([3, 1, 0, 2])
-    inside, beyond, total = side_sums(first, failed, weight, place, 4)
+    inside, beyond, total = side_sums(Points(first, failed, weight), place, 4)
 
     def sums(held):
         return [weight[held].sum(), weight[held & failed].sum(), np.sum(weight[held] ** 2)]
@@ -202,15 +172,15 @@ def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():
 def test_sums_are_kept_as_sides_move_whatever_the_draws_weigh(decades):
     """Of draws, the nearer to the instance, the lighter they are, as if they came of ever smaller boxes."""
     rng = np.random.default_rng(decades)
-    first = rng.integers(0, 9, (2_000, 4)) * (rng.random((2_000, 1)) < 0.8)
+    first = rng.integers(0, 9, (2_000, 4), dtype=np.uint8) * (rng.random((2_000, 1)) < 0.8)
     failed, weight = rng.random(2_000) < 0.3, 10.0 ** (-decades * (1.0 - first.max(axis=1) / 8.0))
-    place = np.full(4, 8)
-    sums = side_sums(first, failed, weight, place, 9)
+    place, points = np.full(4, 8), Points(first, failed, weight)
+    sums = side_sums(points, place, 9)
     most = sums[2][2]
     for side, k in [(0, 6), (1, 3), (0, 8), (2, 2), (3, 1), (0, 4), (0, 1), (1, 1), (2, 1), (2, 4), (1, 2)]:
-        sums, most = sums_with(side, k, first, failed, weight, place, sums, most)
+        sums, most = sums_with(side, k, points, place, sums, most)
         place[side] = k
-        anew = side_sums(first, failed, weight, place, 9)
+        anew = side_sums(points, place, 9)
         assert sums[2] == pytest.approx(anew[2], rel=1e-6)
         for kept, added in zip(sums[:2], anew[:2], strict=True):
             assert kept == pytest.approx(added, rel=1e-6, abs=1e-6 * anew[2].min())
@@ -247,7 +217,7 @@ def test_log_odds_of_any_size_are_a_share(odds, share):
 
 
 def test_slopes_by_moments_are_difference_quotients():
-    total = moments(np.array([0.4, 0.7, 1.1, 0.9, 0.5, 0.3]), *a_model(2, dims=3)).sum(axis=0)
+    total = moments(np.array([0.4, 0.7, 1.1, 0.9, 0.5, 0.3]), a_model(2, dims=3)).sum(axis=0)
     odds, slopes = moment_slopes(-3.0, total)
     assert odds == log_odds(-3.0, total)
     for k in range(total.size):
@@ -262,27 +232,22 @@ def peel_of(failed_where, place, rows=None, by_rows=0.0, aim=0.005):
     rng = np.random.default_rng(1)
     places, dims = 5, 3
     extents = np.tile(np.linspace(0.0, 1.0, places), (2 * dims, 1))
-    counts, ones = np.full(2 * dims, places), np.ones(dims)
+    counts = np.full(2 * dims, places)
     points = rng.uniform(-1.0, 1.0, (4_000, dims))
     far = np.concatenate([-points, points], axis=1)
     held = np.empty((0, 2 * dims)) if rows is None else np.concatenate([-rows, rows], axis=1)
     return peeled(
-        first_places(far, extents, counts, 1e-12)[1],
-        failed_where(far),
-        np.ones(len(far)),
+        Points(first_places(far, extents, counts, 1e-12)[1], failed_where(far), np.ones(len(far))),
         float(len(far)),
-        first_places(held, extents, counts, 1e-12)[1],
-        by_rows,
+        Points(
+            first_places(held, extents, counts, 1e-12)[1],
+            np.zeros(len(held), dtype=np.bool_),
+            np.ones(len(held)),
+        ),
         np.asarray(place),
-        extents,
-        counts,
-        -4.6,
-        ones,
-        *(np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)),
-        aim,
-        3.0,
-        30.0,
-        0.01,
+        Places(extents, counts, extents),
+        Model(-4.6, np.zeros(dims), KNOTS, np.zeros((2 * dims, KNOTS.size)), np.zeros(dims)),
+        Goal(aim, 3.0, by_rows, 30.0, 0.01),
     ).tolist()
 
 

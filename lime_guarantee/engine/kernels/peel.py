@@ -9,14 +9,16 @@ squares. So many draws, alike, would tell as much: the square of the first sum o
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from lime_guarantee.engine.kernels.jit import kernel
-from lime_guarantee.engine.kernels.slopes import axis_moments, moment_slopes, moments
+from lime_guarantee.engine.kernels.slopes import MOMENTS, Model, axis_moments, moment_slopes, moments
 from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 
-Sums = tuple[FloatArray, FloatArray, FloatArray]
+MOST_MOVES = 4
+"""The most moves, times the number of sides."""
 
 MUCH_LESS, HARDLY_ANY = 1e-2, 1e-9
 """Of sums: what is left of them when all are added up anew; and of the sum of a box, what may be rounding."""
@@ -26,100 +28,162 @@ LEAST_SHARE, MOST_SHARE = 1e-4, 1.0 - 1e-9
 so that its log-odds are finite."""
 
 
+class Points(NamedTuple):
+    """Draws, or rows of data.
+
+    Parameters
+    ----------
+    first : array of shape (points, 2 D)
+        The first place of every side at which a box holds the point; see `first_places`.
+    failed : array of shape (points,)
+    weight : array of shape (points,)
+    """
+
+    first: ByteArray
+    failed: BoolArray
+    weight: FloatArray
+
+
+class Sums(NamedTuple):
+    """Sums of weights, of failing ones and of squares, over the points of a box and of those next to it.
+
+    Parameters
+    ----------
+    inside : array of shape (2 D, places, 3)
+        Of points inside, by the first place of every side.
+    beyond : array of shape (2 D, places, 3)
+        Of points that one side alone keeps out, by its first place that lets them in.
+    total : array of shape (3,)
+        Of all points inside.
+    """
+
+    inside: FloatArray
+    beyond: FloatArray
+    total: FloatArray
+
+
+class Places(NamedTuple):
+    """Where sides may stand.
+
+    Parameters
+    ----------
+    extents : array of shape (2 D, places)
+        The extent of every side at every place, in order.
+    counts : array of shape (2 D,)
+        How many places each side has.
+    scaled : array of shape (2 D, places)
+        The extents in the units of the model.
+    """
+
+    extents: FloatArray
+    counts: IntArray
+    scaled: FloatArray
+
+
+class Goal(NamedTuple):
+    """What is looked for.
+
+    Parameters
+    ----------
+    aim : float
+        The failing share.
+    trust : float
+        As how many failures the model's word counts.
+    by_rows : float
+        What the logarithm of the rows inside counts for in the size; that of the volume has the rest.
+    penalty, least : float
+        What the square of too high log-odds costs, and the least gain for which a side moves.
+    """
+
+    aim: float
+    trust: float
+    by_rows: float
+    penalty: float
+    least: float
+
+
+class Told(NamedTuple):
+    """What the model says of a box, and of those that differ from it in one side.
+
+    Parameters
+    ----------
+    width : array of shape (D,)
+        Of the box, in the units of the model.
+    odds : float
+        The log-odds that a draw of the box fails.
+    by_moment : array of shape (5,)
+        Their slopes by the moments summed over all axes.
+    each : array of shape (D, 5)
+        The moments of every axis.
+    moved : array of shape (2 D, places, 5)
+        The moments of its axis, with a side at any of its places.
+    """
+
+    width: FloatArray
+    odds: float
+    by_moment: FloatArray
+    each: FloatArray
+    moved: FloatArray
+
+
 @kernel
-def add(
-    sign: float,
-    i: int,
-    first: ByteArray,
-    failed: BoolArray,
-    weight: FloatArray,
-    place: IntArray,
-    sums: Sums,
-) -> None:
-    """Add a draw to the sums of a box, or take it away where the sign is -1; see `side_sums`."""
-    inside, beyond, total = sums
+def add(sign: float, i: int, points: Points, place: IntArray, sums: Sums) -> None:
+    """Add a point to the sums of a box, or take it away where the sign is -1."""
     outside, keeps_out = 0, -1
     for side in range(place.size):
-        if first[i, side] > place[side]:
+        if points.first[i, side] > place[side]:
             outside += 1
             keeps_out = side
             if outside > 1:
                 return
-    w = sign * weight[i]
-    bad, square = w if failed[i] else 0.0, w * weight[i]
+    w = sign * points.weight[i]
+    bad, square = w if points.failed[i] else 0.0, w * points.weight[i]
     if outside == 1:
-        k = first[i, keeps_out]
-        beyond[keeps_out, k, 0] += w
-        beyond[keeps_out, k, 1] += bad
-        beyond[keeps_out, k, 2] += square
+        k = points.first[i, keeps_out]
+        sums.beyond[keeps_out, k, 0] += w
+        sums.beyond[keeps_out, k, 1] += bad
+        sums.beyond[keeps_out, k, 2] += square
         return
-    total[0] += w
-    total[1] += bad
-    total[2] += square
+    sums.total[0] += w
+    sums.total[1] += bad
+    sums.total[2] += square
     for side in range(place.size):
-        k = first[i, side]
-        inside[side, k, 0] += w
-        inside[side, k, 1] += bad
-        inside[side, k, 2] += square
+        k = points.first[i, side]
+        sums.inside[side, k, 0] += w
+        sums.inside[side, k, 1] += bad
+        sums.inside[side, k, 2] += square
 
 
 @kernel
-def side_sums(first: ByteArray, failed: BoolArray, weight: FloatArray, place: IntArray, places: int) -> Sums:
-    """Sums over the draws of a box, and over those that a single side keeps out.
-
-    Parameters
-    ----------
-    first : array of shape (draws, 2 D)
-        The first place of every side at which a box holds the draw; see `first_places`.
-    failed : array of shape (draws,)
-    weight : array of shape (draws,)
-    place : array of shape (2 D,)
-        Where the sides of the box stand.
-    places : int
-        The most places that a side has.
-
-    Returns
-    -------
-    array of shape (2 D, places, 3)
-        Of draws inside, by the first place of every side.
-    array of shape (2 D, places, 3)
-        Of draws that one side alone keeps out, by its first place that lets them in.
-    array of shape (3,)
-        Of all draws inside.
-    """
-    sums = np.zeros((place.size, places, 3)), np.zeros((place.size, places, 3)), np.zeros(3)
-    for i in range(len(first)):
-        add(1.0, i, first, failed, weight, place, sums)
+def side_sums(points: Points, place: IntArray, places: int) -> Sums:
+    """The sums of the box whose sides stand at some of so many places."""
+    shape = (place.size, places, 3)
+    sums = Sums(np.zeros(shape), np.zeros(shape), np.zeros(3))
+    for i in range(len(points.first)):
+        add(1.0, i, points, place, sums)
     return sums
 
 
 @kernel
 def sums_with(
-    side: int,
-    k: int,
-    first: ByteArray,
-    failed: BoolArray,
-    weight: FloatArray,
-    place: IntArray,
-    sums: Sums,
-    most: float,
+    side: int, k: int, points: Points, place: IntArray, sums: Sums, most: float
 ) -> tuple[Sums, float]:
     """The sums with a side at another place, and the most that the squares were since all were added up.
 
-    Only draws that the side lets in or out are added or taken away. What is left of a sum when most of it was
-    taken away is rounding: before it comes to that, all are added up anew.
+    Only points that the side lets in or out are added or taken away. What is left of a sum when most of it
+    was taken away is rounding: before it comes to that, all are added up anew.
     """
     old = place[side]
     moved = place.copy()
     moved[side] = k
-    for i in range(len(first)):
-        if (first[i, side] > old) != (first[i, side] > k):
-            add(-1.0, i, first, failed, weight, place, sums)
-            add(1.0, i, first, failed, weight, moved, sums)
-    most = max(most, sums[2][2])
-    if sums[2][2] < MUCH_LESS * most:
-        sums = side_sums(first, failed, weight, moved, sums[0].shape[1])
-        most = sums[2][2]
+    for i in range(len(points.first)):
+        if (points.first[i, side] > old) != (points.first[i, side] > k):
+            add(-1.0, i, points, place, sums)
+            add(1.0, i, points, moved, sums)
+    most = max(most, sums.total[2])
+    if sums.total[2] < MUCH_LESS * most:
+        sums = side_sums(points, moved, sums.inside.shape[1])
+        most = sums.total[2]
     return sums, most
 
 
@@ -133,10 +197,7 @@ def first_places(
     ----------
     far : array of shape (points, 2 D)
         How far points lie beyond the home, towards each side.
-    extents : array of shape (2 D, places)
-        The extent of every side at every place, in order.
-    counts : array of shape (2 D,)
-        How many places each side has.
+    extents, counts : the places of every side; see `Places`
     tiny : float
         Extents that differ by less are the same.
     """
@@ -185,41 +246,29 @@ def failing_share(
 
 
 @kernel
-def moments_of_places(
-    axis: int,
-    scaled: FloatArray,
-    extents: FloatArray,
-    counts: IntArray,
-    unit: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
-    found: FloatArray,
-) -> None:
+def moments_of_places(axis: int, extent: FloatArray, places: Places, model: Model, found: FloatArray) -> None:
     """The moments of an axis with either of its sides at any of its places; see `axis_moments`."""
-    for side in (axis, home.size + axis):
-        here = scaled[side]
-        for place in range(counts[side]):
-            scaled[side] = extents[side, place] / unit[axis]
-            axis_moments(axis, scaled, home, knots, heights, pull, found[side, place])
-        scaled[side] = here
+    for side in (axis, model.home.size + axis):
+        here = extent[side]
+        for place in range(places.counts[side]):
+            extent[side] = places.scaled[side, place]
+            axis_moments(axis, extent, model, found[side, place])
+        extent[side] = here
+
+
+@kernel
+def odds_at(side: int, k: int, told: Told) -> float:
+    """The log-odds that a draw fails with a side at another place."""
+    axis, change = side % told.width.size, 0.0
+    for j in range(told.by_moment.size):
+        change += told.by_moment[j] * (told.moved[side, k, j] - told.each[axis, j])
+    return told.odds + change
 
 
 @kernel
 def is_pure(total: FloatArray, aim: float) -> bool:
     """Whether nothing failed in a box, of enough draws to tell: nothing of it is to be cut off then."""
     return bool(total[1] <= HARDLY_ANY * total[0] and total[0] * total[0] >= total[2] / aim)
-
-
-@kernel
-def longer(
-    side: int, k: int, extents: FloatArray, unit: FloatArray, home: FloatArray, scaled: FloatArray
-) -> float:
-    """By which factor an axis is longer with its side at another place."""
-    axis = side % home.size
-    width = scaled[axis] + scaled[home.size + axis] + home[axis]
-    return float((width + extents[side, k] / unit[axis] - scaled[side]) / max(width, 1e-300))
 
 
 @kernel
@@ -231,64 +280,51 @@ def log_odds_over(share: float, aim: float) -> float:
 @kernel
 def best_move(
     too_often: bool,
-    share: float,
-    aim: float,
-    trust: float,
-    penalty: float,
-    least: float,
-    by_rows: float,
+    over: float,
+    goal: Goal,
     volume: float,
     sums: Sums,
     of_rows: Sums,
     place: IntArray,
-    extents: FloatArray,
-    counts: IntArray,
-    unit: FloatArray,
-    home: FloatArray,
-    scaled: FloatArray,
-    odds: float,
-    by_moment: FloatArray,
-    each: FloatArray,
-    moved: FloatArray,
+    places: Places,
+    told: Told,
 ) -> tuple[int, int]:
     """The side, and its new place, that pays best; -1 if none does. See `peeled`."""
-    inside, beyond, total = sums
-    rows_in, rows_out, rows_all = of_rows
-    over, pure = log_odds_over(share, aim), is_pure(total, aim)
-    best, best_side, best_place = 0.0 if too_often else least, -1, -1
+    total, pure = sums.total, is_pure(sums.total, goal.aim)
+    best, best_side, best_place = 0.0 if too_often else goal.least, -1, -1
     for side in range(place.size):
+        width = max(told.width[side % told.width.size], 1e-300)
         weights, failing, squares, rows = 0.0, 0.0, 0.0, 0.0
-        for k in range(place[side] if too_often else counts[side]):
+        for k in range(place[side] if too_often else places.counts[side]):
             if k == place[side]:
-                weights, failing, squares, rows = total[0], total[1], total[2], rows_all[0]
+                weights, failing, squares, rows = total[0], total[1], total[2], of_rows.total[0]
                 continue
-            more, more_rows = (inside, rows_in) if k < place[side] else (beyond, rows_out)
+            inner = k < place[side]
+            more, more_rows = (sums.inside, of_rows.inside) if inner else (sums.beyond, of_rows.beyond)
             weights += more[side, k, 0]
             failing += more[side, k, 1]
             squares += more[side, k, 2]
             rows += more_rows[side, k, 0]
-            ratio = longer(side, k, extents, unit, home, scaled)
-            if ratio <= 0.0 or (k < place[side] and pure):
+            ratio = (width + places.scaled[side, k] - places.scaled[side, place[side]]) / width
+            if ratio <= 0.0 or (inner and pure):
                 continue
-            change = 0.0
-            for j in range(5):
-                change += by_moment[j] * (moved[side, k, j] - each[side % home.size, j])
+            larger = (1.0 - goal.by_rows) * math.log(ratio)
+            larger += goal.by_rows * math.log((rows + 1.0) / (of_rows.total[0] + 1.0))
+            # What it brings if nothing is too high after it. Most moves are out of the question at once.
+            least_cost, most_gain = 1e-3 - larger, larger + goal.penalty * max(over, 0.0) ** 2
+            if (over / least_cost if too_often else most_gain) <= best:
+                continue
             known = squares > HARDLY_ANY * total[2]
-            told = failing_share(
+            share = failing_share(
                 weights if known else 0.0,
                 failing if known else 0.0,
                 squares if known else 0.0,
                 volume * ratio,
-                share_of_odds(odds + change),
-                trust,
+                share_of_odds(odds_at(side, k, told)),
+                goal.trust,
             )
-            after = max(log_odds_over(told, aim), 0.0)
-            larger = (1.0 - by_rows) * math.log(ratio)
-            larger += by_rows * math.log((rows + 1.0) / (rows_all[0] + 1.0))
-            if too_often:
-                gain = (over - after) / (1e-3 - larger)
-            else:
-                gain = larger + penalty * (max(over, 0.0) ** 2 - after**2)
+            after = max(log_odds_over(share, goal.aim), 0.0)
+            gain = (over - after) / least_cost if too_often else most_gain - goal.penalty * after**2
             if gain > best:
                 best, best_side, best_place = gain, side, k
     return best_side, best_place
@@ -296,25 +332,13 @@ def best_move(
 
 @kernel
 def peeled(
-    first: ByteArray,
-    failed: BoolArray,
-    weight: FloatArray,
+    draws: Points,
     volume: float,
-    rows: ByteArray,
-    by_rows: float,
+    rows: Points,
     place: IntArray,
-    extents: FloatArray,
-    counts: IntArray,
-    bias: float,
-    unit: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
-    aim: float,
-    trust: float,
-    penalty: float,
-    least: float,
+    places: Places,
+    model: Model,
+    goal: Goal,
 ) -> IntArray:
     """The places of the sides once all moves are made that pay.
 
@@ -325,73 +349,47 @@ def peeled(
 
     Parameters
     ----------
-    first, failed, weight : draws; see `side_sums`
+    draws, rows : Points
+        What is known of the boundary, and data that shall be inside.
     volume : float
         Of the box, as the weights are volumes.
-    rows : array of shape (rows, 2 D)
-        Rows of data, as the draws.
-    by_rows : float
-        What the logarithm of the rows inside counts for in the size; that of the volume has the rest.
     place : array of shape (2 D,)
         Where the sides stand.
-    extents, counts : the places of every side; see `first_places`
-    bias, unit, home, knots, heights, pull : the model, and the units of its extents; see `moments`
-    aim : float
-        The failing share aimed at.
-    trust : float
-        As how many failures the model's word counts.
-    penalty, least : float
-        What too high log-odds cost, and the least gain for which a side moves.
+    places : Places
+    model : Model
+    goal : Goal
     """
-    dims, place = home.size, place.copy()
-    scaled = np.empty(2 * dims)
+    dims, place = model.home.size, place.copy()
+    extent = np.empty(2 * dims)
     for side in range(2 * dims):
-        scaled[side] = extents[side, place[side]] / unit[side % dims]
-    moved = np.empty((2 * dims, extents.shape[1], 5))
+        extent[side] = places.scaled[side, place[side]]
+    each = moments(extent, model)
+    moved = np.empty((2 * dims, places.extents.shape[1], MOMENTS))
     for axis in range(dims):
-        moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
-    no_row_failed, each_row = np.zeros(len(rows), dtype=np.bool_), np.ones(len(rows))
-    sums = side_sums(first, failed, weight, place, extents.shape[1])
-    of_rows = side_sums(rows, no_row_failed, each_row, place, extents.shape[1])
-    most, most_rows = sums[2][2], of_rows[2][2]
+        moments_of_places(axis, extent, places, model, moved)
+    sums = side_sums(draws, place, places.extents.shape[1])
+    of_rows = side_sums(rows, place, places.extents.shape[1])
+    most, most_rows = sums.total[2], of_rows.total[2]
     too_often = True
-    for _ in range(4 * place.size):
-        each = moments(scaled, home, knots, heights, pull)
-        odds, by_moment = moment_slopes(bias, each.sum(axis=0))
-        total = sums[2]
-        share = failing_share(total[0], total[1], total[2], volume, share_of_odds(odds), trust)
-        too_often = too_often and share > aim and not is_pure(total, aim)
-        side, k = best_move(
-            too_often,
-            share,
-            aim,
-            trust,
-            penalty,
-            least,
-            by_rows,
-            volume,
-            sums,
-            of_rows,
-            place,
-            extents,
-            counts,
-            unit,
-            home,
-            scaled,
-            odds,
-            by_moment,
-            each,
-            moved,
-        )
+    for _ in range(MOST_MOVES * place.size):
+        odds, by_moment = moment_slopes(model.bias, each.sum(axis=0))
+        total = sums.total
+        share = failing_share(total[0], total[1], total[2], volume, share_of_odds(odds), goal.trust)
+        too_often = too_often and share > goal.aim and not is_pure(total, goal.aim)
+        told = Told(extent[:dims] + extent[dims:] + model.home, odds, by_moment, each, moved)
+        over = log_odds_over(share, goal.aim)
+        side, k = best_move(too_often, over, goal, volume, sums, of_rows, place, places, told)
         if side < 0:
             if not too_often:
                 break
             too_often = False
             continue
         axis = side % dims
-        volume *= longer(side, k, extents, unit, home, scaled)
-        sums, most = sums_with(side, k, first, failed, weight, place, sums, most)
-        of_rows, most_rows = sums_with(side, k, rows, no_row_failed, each_row, place, of_rows, most_rows)
-        place[side], scaled[side] = k, extents[side, k] / unit[axis]
-        moments_of_places(axis, scaled, extents, counts, unit, home, knots, heights, pull, moved)
+        width = max(told.width[axis], 1e-300)
+        volume *= (width + places.scaled[side, k] - extent[side]) / width
+        sums, most = sums_with(side, k, draws, place, sums, most)
+        of_rows, most_rows = sums_with(side, k, rows, place, of_rows, most_rows)
+        place[side], extent[side] = k, places.scaled[side, k]
+        axis_moments(axis, extent, model, each[axis])
+        moments_of_places(axis, extent, places, model, moved)
     return place

@@ -9,6 +9,7 @@ failing share follows from five moments of every axis, in closed form and withou
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,18 +25,36 @@ NODES, NODES_PER_DEVIATION = 25, 5.0
 SMALL, STEP = 1e-12, 1e-5
 """The least variance that is divided by; the relative step of a difference quotient."""
 
+MOMENTS = 5
+"""Moments of an axis; see `axis_moments`."""
+
+
+class Model(NamedTuple):
+    """A fitted boundary, in the units of its extents.
+
+    Parameters
+    ----------
+    bias : float
+    home : array of shape (D,)
+        The width of the instance's own place on every axis.
+    knots : array of shape (K,)
+        Where profiles bend.
+    heights : array of shape (2 D, K)
+        The profile of every side at the knots.
+    pull : array of shape (D,)
+    """
+
+    bias: float
+    home: FloatArray
+    knots: FloatArray
+    heights: FloatArray
+    pull: FloatArray
+
 
 @kernel
-def axis_moments(
-    i: int,
-    extent: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
-    found: FloatArray,
-) -> None:
+def axis_moments(i: int, extent: FloatArray, model: Model, found: FloatArray) -> None:
     """Mean and variance of an axis' term, of its share in the pulled sum, and their covariance."""
+    home, knots, heights, pull = model.home, model.knots, model.heights, model.pull
     dims = home.size
     found[:] = 0.0
     width = extent[i] + extent[dims + i] + home[i]
@@ -65,17 +84,11 @@ def axis_moments(
 
 
 @kernel
-def moments(
-    extent: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
-) -> FloatArray:
+def moments(extent: FloatArray, model: Model) -> FloatArray:
     """The moments of all axes, a row each; see `axis_moments`."""
-    found = np.empty((home.size, 5))
-    for i in range(home.size):
-        axis_moments(i, extent, home, knots, heights, pull, found[i])
+    found = np.empty((model.home.size, MOMENTS))
+    for i in range(model.home.size):
+        axis_moments(i, extent, model, found[i])
     return found
 
 
@@ -110,43 +123,52 @@ def moment_slopes(bias: float, total: FloatArray) -> tuple[float, FloatArray]:
 
 
 @kernel
-def odds_and_slopes(
-    bias: float,
-    extent: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
-) -> tuple[float, FloatArray]:
+def odds_and_slopes(extent: FloatArray, model: Model) -> tuple[float, FloatArray]:
     """The log-odds that a draw fails, and their slopes by the logarithms of all extents."""
-    dims = home.size
-    base = moments(extent, home, knots, heights, pull)
-    odds, by_moment = moment_slopes(bias, base.sum(axis=0))
+    dims = model.home.size
+    base = moments(extent, model)
+    odds, by_moment = moment_slopes(model.bias, base.sum(axis=0))
     slopes = np.empty(2 * dims)
     for half in range(2):
         longer = extent.copy()
         longer[half * dims : (half + 1) * dims] *= 1.0 + STEP
-        moved_axes = moments(longer, home, knots, heights, pull)
+        moved_axes = moments(longer, model)
         for i in range(dims):
             change = 0.0
-            for k in range(5):
+            for k in range(MOMENTS):
                 change += by_moment[k] * (moved_axes[i, k] - base[i, k])
             slopes[half * dims + i] = change / STEP
     return odds, slopes
 
 
 @kernel
+def loss_and_slopes(
+    extent: FloatArray, model: Model, target: float, penalty: float
+) -> tuple[float, FloatArray]:
+    """What a box falls short, and its slopes by the logarithms of all extents.
+
+    That is minus its log volume, and a penalty on the square of the log-odds above a target.
+    """
+    home, dims = model.home, model.home.size
+    odds, slopes = odds_and_slopes(extent, model)
+    over = max(odds - target, 0.0)
+    loss = penalty * over**2
+    for i in range(dims):
+        width = max(extent[i] + extent[dims + i] + home[i], 1e-300)
+        loss -= math.log(width)
+        for side in (i, dims + i):
+            slopes[side] = 2.0 * penalty * over * slopes[side] - extent[side] / width
+    return loss, slopes
+
+
+@kernel
 def climb(
-    bias: float,
     target: float,
     room: float,
     price: float,
     penalty: float,
     extent: FloatArray,
-    home: FloatArray,
-    knots: FloatArray,
-    heights: FloatArray,
-    pull: FloatArray,
+    model: Model,
     sides: IntArray,
     rungs: FloatArray,
     most: int,
@@ -159,19 +181,18 @@ def climb(
 
     Parameters
     ----------
-    bias : the model's
     target : log-odds aimed at
     room : by how much they may be higher, for the price
     price, penalty : of log-odds, and of the square of what is too high; no price if 0
-    extent, home, knots, heights, pull : the box, and the model
+    extent, model : the box, and the model
     sides, rungs : sides that move so, and the extents they may have, a row each, from 0 on; then infinity
     most : the most moves
     """
-    dims = home.size
+    bias, home, dims = model.bias, model.home, model.home.size
     extent = extent.copy()
-    base = moments(extent, home, knots, heights, pull)
+    base = moments(extent, model)
     total = base.sum(axis=0)
-    trial = np.empty(5)
+    trial = np.empty(MOMENTS)
     odds = log_odds(bias, total)
     for _ in range(most):
         best, best_side, best_extent = 1e-3, -1, 0.0
@@ -185,7 +206,7 @@ def climb(
                 if not np.isfinite(rungs[k, j]) or not (below or above):
                     continue
                 extent[side] = rungs[k, j]
-                axis_moments(axis, extent, home, knots, heights, pull, trial)
+                axis_moments(axis, extent, model, trial)
                 extent[side] = now
                 after = log_odds(bias, total - base[axis] + trial)
                 gain = np.log((width - now + rungs[k, j]) / width)
@@ -199,7 +220,7 @@ def climb(
             break
         extent[best_side] = best_extent
         axis = best_side % dims
-        axis_moments(axis, extent, home, knots, heights, pull, trial)
+        axis_moments(axis, extent, model, trial)
         total += trial - base[axis]
         base[axis] = trial
         odds = log_odds(bias, total)

@@ -1,13 +1,11 @@
 """Learn the boundary of the faithful set around the instance, and take the largest box within it.
 
-1. With few features, take the largest box in which no draw failed, until none does (`EmptyBox`);
-   where its test fails, go on from there.
-2. Else start from the whole domain, if that seldom fails, as with most real data; else from a box around the
+1. Start from the whole domain, if that seldom fails, as with most real data; else from a box around the
    instance that fails often, because failures are what tells, and let it grow (`Steering`).
-3. Draw in the box, fit a small model of the boundary to what failed (`Slopes`), and take the largest box that
+2. Draw in the box, fit a small model of the boundary to what failed (`Slopes`), and take the largest box that
    fails less often, as all draws (`Draws`) and the model say; draw in that, and look again, with fewer and
    fewer failures aimed at. Where one feature moved alone fails on most of its way, its side is drawn in.
-4. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
+3. Propose nested boxes; after a rejection learn from its points, and propose smaller ones.
 
 Nothing here is part of the guarantee: every rule is a heuristic.
 """
@@ -28,11 +26,10 @@ from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.coverage import CoveragePolish
-from lime_guarantee.engine.search.empty_box import FEW_FEATURES, EmptyBox
 from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
-from lime_guarantee.engine.search.slopes import MOST_LOSS, PRIOR_FAILURES
+from lime_guarantee.engine.search.slopes import PRIOR_FAILURES
 from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
@@ -49,17 +46,11 @@ CAUTIONS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = np.array([0.8, 1.8, 2.8]), 0.8, 3
 """By how many standard deviations, of what is known of a box's failing share, nested boxes aim below the
 allowed one; a factor after every rejection; the most attempts."""
 
-RESTART_SHARE = 0.04
-"""Boxes that are proposed together differ by `MOST_LOSS` at most. When those to be proposed are so much
-smaller than what the rounds came to (with many features in proportion more), or fail too often whatever side
-is drawn in, the search starts again, once, from a smaller box that fails this often: so it sees what fails
-next to the instance, which larger boxes hide."""
-
-REJECTED_SHARE = 0.03
-"""The failing share at which the search goes on from a box of few features that was rejected."""
-
-MARGINS = (0.0, 0.01, 0.03)
-"""How much boxes in which nothing failed keep away from what did, as shares of their extents."""
+MOST_LOSS, RESTART_SHARE = 3.0, 0.04
+"""The most log volume by which boxes differ that are proposed together. Where those to be proposed are so
+much smaller than what the rounds came to (with many features in proportion more), the search starts again,
+once, from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
+hide."""
 
 LEAST_LOSS = 0.01
 """The least log volume by which a nested box is smaller than the one before."""
@@ -175,38 +166,13 @@ class _Run:
         if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
             return True
         seldom = np.mean(~faithful) <= MOST_FAILING
-        empty = EmptyBox(self.sides) if self.sides.dims <= FEW_FEATURES else None
-        if empty is None:
-            if seldom and self.steering.look_inwards() and (yield from self._settle()):
-                return True
-        elif empty.find() and (yield from self._propose_empty(empty)):
+        if seldom and self.steering.look_inwards() and (yield from self._settle()):
             return True
         share = AGAIN_SHARE if seldom else LEARNING_SHARE
         self.steering.grow(share)
         self.steering.lower(share)
         if seldom:
             self.steering.draw_in_along_rays()
-        return (yield from self._settle())
-
-    def _propose_empty(self, empty: EmptyBox) -> Generator[Proposal, Attempt, bool]:
-        """Propose a box in which nothing failed, and smaller ones that keep away from what did.
-
-        If they are rejected, the search goes on from there.
-        """
-        extent = drawn_in(self.sides, empty.extent)
-        inner = extent < self.sides.edge
-        sizes = [np.where(inner, (1.0 - margin) * extent, extent) for margin in MARGINS]
-        boxes = self._nested(sizes)
-        if not boxes:
-            return False
-        self._check_enough()
-        attempt = yield _proposal(boxes)
-        if attempt.accepted:
-            return True
-        self.steering.begin_from(empty)
-        self.steering.learn(attempt, boxes)
-        self.steering.lower(REJECTED_SHARE)
-        self.steering.draw_in_along_rays()
         return (yield from self._settle())
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
@@ -230,7 +196,6 @@ class _Run:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         highest = self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
-        attempt: Attempt | None = None
         settled, restarted = self.sides.box(self.steering.extent).log_share, False
         lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):
@@ -238,15 +203,11 @@ class _Run:
             aims = highest * np.exp(-CAUTIONS / np.sqrt(self.steering.counts()[0] + PRIOR_FAILURES))
             sizes = self.steering.nested(self._modesty() * aims)
             boxes = self._nested(sizes)
-            if attempt and (not boxes or boxes[-1].holds(rejected[-1])):  # the model knows no better one
-                sizes = [self.steering.cut_as_drawn(rejected[-1], attempt, float(aims[0]))]
-                boxes = self._nested(sizes)
             if not boxes or boxes[0].log_share <= larger_than:
                 return None
             self.steering.extent = sizes[0]
             try:
-                lost = boxes[0].log_share < lowest or self.steering.fails_too_often(sizes[0])
-                if lost and not restarted:
+                if boxes[0].log_share < lowest and not restarted:
                     restarted = True
                     self.steering.grow(RESTART_SHARE)
                     self.steering.lower(RESTART_SHARE)

@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from lime_guarantee.engine.kernels.peel import failing_share, first_places, peeled
+from lime_guarantee.engine.kernels.peel import Goal, Places, Points, failing_share, first_places, peeled
 from lime_guarantee.engine.search.sides import FEW_CELLS, Sides
 from lime_guarantee.engine.search.slopes import KEPT_NUMBERS, PENALTY, Slopes
 from lime_guarantee.space.box import Box
-from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
+from lime_guarantee.support.arrays import BoolArray, FloatArray
 
 INSIDE, OUTSIDE = np.linspace(0.0, 1.0, 13), np.array([0.02, 0.06, 0.2, 0.5, 1.0])
 """Places at which a side is tried: shares of its extent, and of the way from there to where it may go. Finer
@@ -96,29 +96,22 @@ class Draws:
         limit : array of shape (2 D,), optional
             How far sides may go; by default they move inwards only.
         """
-        extents, counts = self._places(start, start if limit is None else np.maximum(limit, start))
+        places = self._places(slopes, start, start if limit is None else np.maximum(limit, start))
+        extents, counts, _ = places
         # All places of a side that cannot move are the same: it stands at the first, and only that is filled.
         place = np.minimum(np.sum(extents <= start[:, np.newaxis] + TINY, axis=1), counts) - 1
         near, first = first_places(self._far, extents, counts, TINY)
         weight = 1.0 / self._density[near]
         most = weight.max(initial=TINY)  # squares of weights must not overflow
+        _, of_rows = first_places(self._rows, extents, counts, TINY)
         found = peeled(
-            first,
-            self._failed[near],
-            weight / most,
+            Points(first, self._failed[near], weight / most),
             self._volume(np.take_along_axis(extents, place[:, np.newaxis], axis=1)[:, 0]) / most,
-            first_places(self._rows, extents, counts, TINY)[1],
-            self._by_rows,
+            Points(of_rows, np.zeros(len(of_rows), dtype=np.bool_), np.ones(len(of_rows))),
             place,
-            extents,
-            counts,
-            slopes.bias + slopes.shift,
-            slopes.unit,
-            *slopes.weights(),
-            aim,
-            self.trust,
-            PENALTY,
-            LEAST_GAIN,
+            places,
+            slopes.model,
+            Goal(aim, self.trust, self._by_rows, PENALTY, LEAST_GAIN),
         )
         moved = np.take_along_axis(extents, found[:, np.newaxis], axis=1)[:, 0]
         return np.where(found == place, start, moved)
@@ -132,20 +125,11 @@ class Draws:
 
         return max(extents, key=worth)
 
-    def is_pure(self, extent: FloatArray, aim: float) -> bool:
-        """Whether no draw failed in the box of some extents, of enough to tell."""
-        inside = self._within(extent)
-        return not self._failed[inside].any() and aim * inside.sum() >= 1.0
-
     def learn(self, slopes: Slopes, extent: FloatArray, failures: int, draws: int) -> None:
         """See who told best how often fresh draws of a box would fail, before these are noted."""
         shares = np.array(self._shares(slopes, extent))
         told = special.xlogy(failures, shares) + special.xlog1py(draws - failures, -shares)
         self._evidence += told - told.max()
-
-    def least_failing(self, slopes: Slopes, extent: FloatArray) -> float:
-        """How often the box of some extents fails, where the model's word counts as it suits the box best."""
-        return min(self._shares(slopes, extent))
 
     @property
     def trust(self) -> float:
@@ -175,15 +159,16 @@ class Draws:
         more = self.sides.box(extent).log_share - self._first_share
         return float(np.exp(np.clip(more, -MOST_DENSE, MOST_DENSE)))
 
-    def _places(self, extent: FloatArray, limit: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Extents at which sides are tried, a row each, and how many of them there are."""
+    def _places(self, slopes: Slopes, extent: FloatArray, limit: FloatArray) -> Places:
+        """Where sides are tried, from some extents up to a limit."""
         coarse, rungs = self.sides.coarse, self.sides.rungs
         inside = extent[:, np.newaxis] * INSIDE
         outside = extent[:, np.newaxis] + (limit - extent)[:, np.newaxis] * OUTSIDE
-        places = np.concatenate([inside, outside], axis=1)
-        places[coarse] = np.inf
-        places[coarse, :FEW_CELLS] = np.where(rungs <= limit[coarse, np.newaxis] + TINY, rungs, np.inf)
-        return places, np.where(self.sides.edge > 0, np.isfinite(places).sum(axis=1), 1)
+        extents = np.concatenate([inside, outside], axis=1)
+        extents[coarse] = np.inf
+        extents[coarse, :FEW_CELLS] = np.where(rungs <= limit[coarse, np.newaxis] + TINY, rungs, np.inf)
+        counts = np.where(self.sides.edge > 0, np.isfinite(extents).sum(axis=1), 1)
+        return Places(extents, counts, extents / np.tile(slopes.unit, 2)[:, np.newaxis])
 
     def _beyond(self, points: FloatArray) -> FloatArray:
         """How far points lie beyond the home, towards each side."""

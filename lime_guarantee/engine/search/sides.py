@@ -7,6 +7,8 @@ extents is snapped, so that it holds whole atoms.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from lime_guarantee.engine.batches import Batch
@@ -16,6 +18,10 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 
 FEW_CELLS = 16
 """Sides of an axis of so many cells, or fewer, move by a cell at a time."""
+
+
+RECENT_BOXES = 32
+"""So many boxes are kept: a search asks for the same one again and again, and snapping takes time."""
 
 
 class OutOfBudget(Exception):  # noqa: N818 - not an error: the search ends and proposes what it has
@@ -38,6 +44,7 @@ class Sides:
         self.dims = int(task.instance.size)
         self.edge = np.concatenate([self.home.lower - task.domain.lower, task.domain.upper - self.home.upper])
         self.coarse, self.rungs = self._rungs()
+        self._recent = lru_cache(RECENT_BOXES)(self._box)
         self.all_coarse = self.coarse.size == np.sum(self.edge > 0)
 
     def _rungs(self) -> tuple[IntArray, FloatArray]:
@@ -60,6 +67,10 @@ class Sides:
 
     def box(self, extent: FloatArray) -> Box:
         """The box of some extents."""
+        return self._recent(extent.tobytes())
+
+    def _box(self, extents: bytes) -> Box:
+        extent = np.frombuffer(extents)
         dims, domain, inner = self.dims, self.task.domain, extent < self.edge
         return self.cube.snapped(
             np.where(inner[:dims], np.maximum(self.home.lower - extent[:dims], domain.lower), domain.lower),

@@ -23,8 +23,10 @@ from scipy import optimize, special
 
 from lime_guarantee.engine.kernels.bins import BINS, binned
 from lime_guarantee.engine.kernels.slopes import (
+    Model,
     climb,
     log_odds,
+    loss_and_slopes,
     moments,
     odds_and_slopes,
 )
@@ -69,16 +71,6 @@ SMALLEST = 1e-3
 
 NEAR_EDGE = 0.97
 """A side that comes so near to the edge goes there: sides that do not matter stop short of it by noise."""
-
-BARRIER, MOST_JUMPS = 1.0, 2
-"""A profile that falls by so much on both sides of a knot has a band that fails there: small steps do not
-cross it. So many sides are tried inside of theirs."""
-
-MOST_LOSS = 3.0
-"""The most log volume that such a jump costs. Where the model asks for smaller boxes at once, it is wrong."""
-
-Weights = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Home widths, knots, heights and pulls, as the kernels take them."""
 
 
 def _expected(sides: Sides) -> FloatArray:
@@ -149,8 +141,9 @@ class Slopes:
 
     def failing(self, extent: FloatArray) -> float:
         """How often the box of some extents fails under the model."""
-        total = moments(self._scaled(extent), *self.weights()).sum(axis=0)
-        return float(special.expit(log_odds(self.bias + self.shift, total)))
+        model = self.model
+        total = moments(self._scaled(extent), model).sum(axis=0)
+        return float(special.expit(log_odds(model.bias, total)))
 
     def largest(
         self, extent: FloatArray, aim: float, trust: float, edge: FloatArray | None = None
@@ -170,8 +163,7 @@ class Slopes:
         edge = self.sides.edge if edge is None else edge
         target = float(special.logit(aim))
         extent = self._climbed(np.minimum(extent, edge), edge, target, trust)
-        found = [self._moved(start, edge, target, trust) for start in [extent, *self._jumped(extent)]]
-        return min(found, key=lambda one: one[0])[1]
+        return self._moved(extent, edge, target, trust)
 
     def limit(self, extent: FloatArray, trust: float) -> FloatArray:
         """How far sides may move out from some extents; sides of few cells stay where they are."""
@@ -183,11 +175,9 @@ class Slopes:
         half = np.maximum(np.tile(self.sides.width(extent), 2) / 2, SMALLEST * np.tile(self.unit, 2))
         return np.asarray(half)
 
-    def _moved(
-        self, extent: FloatArray, edge: FloatArray, target: float, trust: float
-    ) -> tuple[float, FloatArray]:
-        """The loss and the extents of the best box within the trust."""
-        weights, bias, dims = self.weights(), self.bias + self.shift, self.sides.dims
+    def _moved(self, extent: FloatArray, edge: FloatArray, target: float, trust: float) -> FloatArray:
+        """The extents of the best box within the trust, sides of few cells left where they are."""
+        model = self.model
         coarse = np.isin(np.arange(edge.size), self.sides.coarse)
         free = np.flatnonzero((edge > 0) & ~coarse)
         unit = np.tile(self.unit, 2)
@@ -198,16 +188,12 @@ class Slopes:
         scaled = self._scaled(start)
 
         def loss(logs: FloatArray) -> tuple[float, FloatArray]:
-            tried = scaled.copy()
-            tried[free] = np.exp(logs)
-            odds, slopes = odds_and_slopes(bias, tried, *weights)
-            width = np.maximum(tried[:dims] + tried[dims:] + weights[0], 1e-300)
-            over = max(odds - target, 0.0)
-            rise = 2.0 * PENALTY * over * slopes - tried / np.tile(width, 2)
-            return -float(np.log(width).sum()) + PENALTY * over**2, rise[free]
+            scaled[free] = np.exp(logs)
+            value, slopes = loss_and_slopes(scaled, model, target, PENALTY)
+            return value, slopes[free]
 
         if free.size == 0:
-            return loss(np.empty(0))[0], extent
+            return extent
         bounds = np.log(np.column_stack([low, high])[free] / unit[free, np.newaxis])
         found = optimize.minimize(
             loss,
@@ -219,23 +205,7 @@ class Slopes:
         )
         scaled[free] = np.exp(found.x)
         new = np.where(coarse, extent, np.where(edge > 0, scaled * unit, 0.0))
-        return float(found.fun), np.where(new > NEAR_EDGE * edge, edge, new)
-
-    def _jumped(self, extent: FloatArray) -> list[FloatArray]:
-        """Extents with one side inside of a band that fails, those that fail least first."""
-        heights, scaled = self.heights, self._scaled(extent)
-        tried: list[tuple[float, FloatArray]] = []
-        for side in np.setdiff1d(np.flatnonzero(extent > 0), self.sides.coarse):
-            profile = heights[side]
-            top = int(np.argmax(np.where(scaled[side] > KNOTS, profile, -np.inf)))
-            inside = np.flatnonzero(profile[:top] < profile[top] - BARRIER)
-            if inside.size and np.interp(scaled[side], KNOTS, profile) < profile[top] - BARRIER:
-                new, axis = extent.copy(), side % self.sides.dims
-                new[side] = KNOTS[inside[-1]] * self.unit[axis]
-                if self.sides.width(new)[axis] > np.exp(-MOST_LOSS) * self.sides.width(extent)[axis]:
-                    tried.append((self.failing(new), new))
-        tried.sort(key=lambda one: one[0])
-        return [new for _, new in tried[:MOST_JUMPS]]
+        return np.where(new > NEAR_EDGE * edge, edge, new)
 
     def _climbed(self, extent: FloatArray, edge: FloatArray, target: float, trust: float) -> FloatArray:
         """The extents, sides of few cells moved by whole cells as far as that pays under the model."""
@@ -250,23 +220,25 @@ class Slopes:
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
         costs = target, ROOM_FOR_CELLS, self._price(tried), PENALTY
         most = max(2, int(np.ceil(CELLS_MOVED * trust * coarse.size)))
-        scaled = climb(self.bias + self.shift, *costs, tried, *self.weights(), coarse, rungs, most)
+        scaled = climb(*costs, tried, self.model, coarse, rungs, most)
         new = extent.copy()
         new[coarse] = scaled[coarse] * unit[:, 0]
         return new
 
     def _price(self, scaled: FloatArray) -> float:
         """What log-odds cost in log volume, if other sides are drawn in to make up for it; 0 if none can."""
-        dims, (home, *_) = self.sides.dims, self.weights()
-        _, slopes = odds_and_slopes(self.bias + self.shift, scaled, *self.weights())
+        dims, model = self.sides.dims, self.model
+        _, slopes = odds_and_slopes(scaled, model)
         able = (slopes > 0) & (scaled < self._scaled(self.sides.edge))
         able[self.sides.coarse] = False
-        width = np.tile(scaled[:dims] + scaled[dims:] + home, 2)
+        width = np.tile(scaled[:dims] + scaled[dims:] + model.home, 2)
         return float(np.median(scaled[able] / width[able] / slopes[able])) if able.any() else 0.0
 
-    def weights(self) -> Weights:
-        """The fitted weights, in present units."""
-        return self.sides.home.width / self.unit, KNOTS, self.heights, self.pull
+    @property
+    def model(self) -> Model:
+        """What was fitted, in present units."""
+        home = self.sides.home.width / self.unit
+        return Model(self.bias + self.shift, home, KNOTS, self.heights, self.pull)
 
     def _scaled(self, extent: FloatArray) -> FloatArray:
         return np.asarray(extent / np.tile(self.unit, 2))
@@ -284,7 +256,7 @@ class Slopes:
         """Shift the model so that the box fails about as often as it did."""
         expected = min(max(self.failing(extent), 1e-5), 0.9)
         share = (failures + PRIOR_FAILURES) / (draws + PRIOR_FAILURES / expected)
-        total = moments(self._scaled(extent), *self.weights()).sum(axis=0)
+        total = moments(self._scaled(extent), self.model).sum(axis=0)
         target = float(special.logit(share))
         low, high = -30.0, 30.0
         for _ in range(40):

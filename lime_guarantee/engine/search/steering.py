@@ -13,10 +13,9 @@ import numpy as np
 from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.certificate import Attempt
 from lime_guarantee.engine.search.draws import Draws
-from lime_guarantee.engine.search.empty_box import EmptyBox
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import Sides
-from lime_guarantee.engine.search.slopes import MOST_LOSS, Slopes
+from lime_guarantee.engine.search.slopes import Slopes
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
@@ -37,11 +36,10 @@ MOST_FAILING = 0.4
 """Where the domain fails no more often, boxes are looked for from the outside inwards. Elsewhere they grow
 around the instance."""
 
-INWARD_DRAWS, UNSETTLED = 30, 8.0
-"""Draws of the domain, for each feature, before boxes are looked for within it. One that in the end still
-fails so many times as often as is allowed shows that draws do not tell: look around the instance then."""
+INWARD_DRAWS = 30
+"""Draws of the domain, for each feature, before boxes are looked for within it."""
 
-MOST_INWARDS, MOST_GROWING = 64, 40
+MOST_INWARDS, MOST_GROWING = 64, 20
 """With more features there are too few draws to tell sides apart, and the model alone is asked: where boxes
 are looked for inwards, from many draws of the domain on, and where they grow."""
 
@@ -86,7 +84,7 @@ class Steering:
         self._alone: FloatArray | None = None  # how far sides go alone
         self._held: FloatArray | None = None  # the largest box that hardly failed, as extents
         self.last: Batch = (np.empty((0, sides.dims)), np.empty(0, dtype=np.bool_))
-        self._before = self.extent, self.last  # the box before the last step, and its draws
+        self._before = self.extent  # that of the box before the last step
         self.root = float(np.sqrt(sides.dims))
         self.many = max(1.0, sides.dims / MANY_FEATURES) ** 0.5
         self.trust = FIRST_TRUST / self.many
@@ -94,7 +92,7 @@ class Steering:
     def look_inwards(self) -> bool:
         """Look for the box among all of the domain, as draws of ever smaller ones say.
 
-        False if the domain fails too often for that, or if the box still does in the end.
+        False if the domain fails too often for that.
         """
         domain, count = self.task.domain, INWARD_DRAWS * self.sides.dims
         points, faithful = self.sides.draw(domain, count)
@@ -104,8 +102,7 @@ class Steering:
         self._note(points, faithful, domain)
         self.lower(float(np.mean(~faithful)))
         self.draw_in_along_rays()
-        failures, count = self.counts()
-        return failures <= UNSETTLED * self.allowed * count
+        return True
 
     def draw_in_along_rays(self) -> None:
         """Draw in sides along which the instance, moved alone, fails on most of the way."""
@@ -178,17 +175,10 @@ class Steering:
         if sides.coarse.size:
             self._learn_cells(START_SCALES[max(first - 1, 0)])
 
-    def begin_from(self, empty: EmptyBox) -> None:
-        """Begin with a box of few features, and with all that was drawn to find it."""
-        self._begin(empty.extent, inwards=True)
-        for drawn in empty.drawn:
-            self._note(*drawn)
-        self.slopes.fit(self.extent, *self.counts())
-
     def _begin(self, extent: FloatArray, *, inwards: bool) -> None:
         """Begin with a box, and know nothing."""
         self.extent, self.inwards, self._held = extent, inwards, None
-        self._before = extent, (np.empty((0, self.sides.dims)), np.empty(0, dtype=np.bool_))
+        self._before = extent
         self.slopes = Slopes(self.sides)
         most = MOST_INWARDS if inwards else MOST_GROWING
         told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= most
@@ -200,28 +190,16 @@ class Steering:
         Sides move inwards only: where they move outwards, the model is believed where it is wrong.
         """
         sizes = [self.extent]
-        for aim in aims:
-            if self.draws is not None and self.draws.is_pure(sizes[-1], float(aim)):
-                sizes.append(sizes[-1])
+        for aim in map(float, aims):
+            if self.draws is not None and self.inwards:
+                sizes.append(self.draws.largest(self.slopes, aim, sizes[-1]))
                 continue
-            extent = self.slopes.largest(sizes[-1], float(aim), 2 * LAST_TRUST, sizes[-1])
+            extent = self.slopes.largest(sizes[-1], aim, 2 * LAST_TRUST, sizes[-1])
             if self.draws is not None:
-                by_draws = self.draws.largest(self.slopes, float(aim), sizes[-1])
-                extent = self.draws.better(self.slopes, float(aim), extent, by_draws)
+                by_draws = self.draws.largest(self.slopes, aim, sizes[-1])
+                extent = self.draws.better(self.slopes, aim, extent, by_draws)
             sizes.append(extent)
         return sizes[1:]
-
-    def fails_too_often(self, extent: FloatArray) -> bool:
-        """Whether the box of some extents fails more often than allowed, however little the model counts."""
-        return self.draws is not None and self.draws.least_failing(self.slopes, extent) > self.allowed
-
-    def cut_as_drawn(self, rejected: Box, attempt: Attempt, aim: float) -> FloatArray:
-        """Extents within a rejected box that fail no more than the aim, as its own draws say."""
-        draws, first = self.draws, attempt.drawn[0]
-        if draws is None:
-            draws = Draws(self.sides)
-            draws.note(attempt.points[:first], attempt.faithful[:first], rejected)
-        return draws.largest(self.slopes, aim, self.sides.extent(rejected))
 
     def learn(self, attempt: Attempt, boxes: tuple[Box, ...]) -> None:
         """Learn from the draws of rejected boxes; what comes last is of the largest.
@@ -268,37 +246,23 @@ class Steering:
         self.task.report(phase, self.sides.box(self.extent))
         failures, count = self.counts()
         if failures > TOO_MANY_FAIL * count:
-            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before[0]))
-            trust /= 2
-        elif self._stepped_in_vain():
-            self.extent, self.last = self._before
+            self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
             trust /= 2
         self._keep_inside()
-        self._before = self.extent.copy(), self.last
+        self._before = self.extent
         self.slopes.fit(self.extent, *self.counts())
         self.extent = self._largest(aim, trust)
         self._draw(draws)
 
-    def _stepped_in_vain(self) -> bool:
-        """Whether the last step made the box much smaller, and it fails no less often.
-
-        Where most of it fails that tells nothing: cells of a checker do, down to the last one.
-        """
-        extent, (_, faithful) = self._before
-        failures, count = self.counts()
-        if failures > MOST_FAILING * count or not faithful.size:
-            return False
-        smaller = self.sides.box(extent).log_share - self.sides.box(self.extent).log_share
-        return bool(smaller > MOST_LOSS and failures * faithful.size >= count * np.sum(~faithful))
-
     def _largest(self, aim: float, trust: float) -> FloatArray:
-        """Extents of the largest box that fails no more than the aim, by the model or by the draws."""
+        """Extents of the largest box that fails no more than the aim, by the draws or by the model."""
+        if self.draws is not None and self.inwards:  # anew from the whole domain: no step is final
+            return self.draws.largest(self.slopes, aim, self.sides.edge)
         by_model = self.slopes.largest(self.extent, aim, trust)
         if self.draws is None:
             return by_model
-        limit = self.sides.edge if self.inwards else self.slopes.limit(self.extent, trust)
-        starts = limit, self.extent, by_model
-        by_draws = [self.draws.largest(self.slopes, aim, start, limit) for start in starts]
+        limit = self.slopes.limit(self.extent, trust)
+        by_draws = [self.draws.largest(self.slopes, aim, start, limit) for start in (limit, by_model)]
         return self.draws.better(self.slopes, aim, by_model, *by_draws)
 
     def _draw(self, count: int) -> None:
