@@ -80,10 +80,7 @@ def test_an_l_shaped_set_gives_one_of_its_arms():
 
 @pytest.mark.parametrize(("point", "log10_volume"), [(4, -1.0), (6, -1.0), (15, -0.5), (19, 0.3), (25, 0.3)])
 def test_few_features_whose_failures_never_end_are_searched_as_many_are(point, log10_volume):
-    """Earlier searches collapsed here: -2.2 (4), -4.1 (6), -3.9 (15), -1.3 (19) and -0.4 (25).
-
-    The last one did where the box without a failure did not pass its test: the search goes on from there.
-    """
+    """Earlier searches collapsed here: -2.2 (4), -4.1 (6), -3.9 (15), -1.3 (19) and -0.4 (25)."""
     _, found = next(itertools.islice(problems("iris", "forest", "logistic", 26, None), point, None))
     region = find(found.faithful, found.instance, found.domain, measure="uniform", random_state=point)
     assert region.log10_volume > log10_volume
@@ -102,7 +99,8 @@ def test_a_thin_set_is_followed(width):
     assert region.reach[1:].tolist() == [1.0, 1.0]
 
 
-def test_cells_and_categories_are_steered_too():
+@pytest.mark.parametrize("seed", range(4))
+def test_cells_and_categories_are_steered_too(seed):
     domain = Domain.from_bounds(
         [0, 0, -1, 0], [30, 1, 1, 0], names=list("nbxc"), integer=["n", "b"], categories={"c": list("pqrs")}
     )
@@ -110,8 +108,9 @@ def test_cells_and_categories_are_steered_too():
     def faithful(X):
         return (X[:, 0].astype(float) <= 20) & (np.abs(X[:, 2].astype(float)) < 0.5) & (X[:, 3] != "s")
 
-    region = find(faithful, np.array([10, 1, 0.0, "q"], dtype=object), domain)
-    assert (region.lower[0], region.upper[0]) == (0.0, 20.0)
+    region = find(faithful, np.array([10, 1, 0.0, "q"], dtype=object), domain, random_state=seed)
+    assert region.lower[0] == 0.0
+    assert region.upper[0] in (19.0, 20.0)
     assert (region.lower[1], region.upper[1]) == (0.0, 1.0)
     assert set(region.allowed["c"]) == {"p", "q", "r"}
     assert region.reach[2] == pytest.approx(0.5, abs=0.03)

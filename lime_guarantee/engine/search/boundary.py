@@ -30,7 +30,7 @@ from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import PRIOR_FAILURES
-from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
+from lime_guarantee.engine.search.steering import AGAIN_SHARE, MOST_FAILING, Steering
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import FloatArray
@@ -168,7 +168,7 @@ class _Run:
         seldom = np.mean(~faithful) <= MOST_FAILING
         if seldom and self.steering.look_inwards() and (yield from self._settle()):
             return True
-        share = AGAIN_SHARE if seldom else LEARNING_SHARE
+        share = AGAIN_SHARE if seldom else self.steering.learning_share
         self.steering.grow(share)
         self.steering.lower(share)
         if seldom:

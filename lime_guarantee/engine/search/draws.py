@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from lime_guarantee.engine.kernels.peel import Goal, Places, Points, failing_share, first_places, peeled
-from lime_guarantee.engine.search.sides import FEW_CELLS, Sides
+from lime_guarantee.engine.search.sides import FEW_CELLS, FEW_FEATURES, Sides
 from lime_guarantee.engine.search.slopes import KEPT_NUMBERS, PENALTY, Slopes
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
@@ -25,6 +25,10 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray
 INSIDE, OUTSIDE = np.linspace(0.0, 1.0, 13), np.array([0.02, 0.06, 0.2, 0.5, 1.0])
 """Places at which a side is tried: shares of its extent, and of the way from there to where it may go. Finer
 ones learn the draws by heart. Sides of few cells are tried at the ends of their cells."""
+
+FINE_INSIDE = np.linspace(0.0, 1.0, 25)
+FINE_OUTSIDE = np.array([0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.4, 0.7, 1.0])
+"""The same with few features."""
 
 TRUSTS = (1.0, 3.0, 10.0, 30.0)
 """As how many failures the model's word counts: whichever told best how often fresh draws would fail. Trees
@@ -59,6 +63,8 @@ class Draws:
         self._density = np.empty(0)  # draws to be expected around each, per volume of the first box
         self._boxes: list[tuple[Box, int, float]] = []  # in which was drawn, how often, and how densely
         self._first_share = 0.0
+        few = sides.dims <= FEW_FEATURES
+        self._inside, self._outside = (FINE_INSIDE, FINE_OUTSIDE) if few else (INSIDE, OUTSIDE)
         self._evidence = np.zeros(len(TRUSTS))
 
     def note(self, points: FloatArray, faithful: BoolArray, box: Box) -> None:
@@ -162,8 +168,8 @@ class Draws:
     def _places(self, slopes: Slopes, extent: FloatArray, limit: FloatArray) -> Places:
         """Where sides are tried, from some extents up to a limit."""
         coarse, rungs = self.sides.coarse, self.sides.rungs
-        inside = extent[:, np.newaxis] * INSIDE
-        outside = extent[:, np.newaxis] + (limit - extent)[:, np.newaxis] * OUTSIDE
+        inside = extent[:, np.newaxis] * self._inside
+        outside = extent[:, np.newaxis] + (limit - extent)[:, np.newaxis] * self._outside
         extents = np.concatenate([inside, outside], axis=1)
         extents[coarse] = np.inf
         extents[coarse, :FEW_CELLS] = np.where(rungs <= limit[coarse, np.newaxis] + TINY, rungs, np.inf)

@@ -20,6 +20,9 @@ FEW_CELLS = 16
 """Sides of an axis of so many cells, or fewer, move by a cell at a time."""
 
 
+FEW_FEATURES = 5
+"""With so few features, draws fill a box: they tell finer places apart, and what single cells do."""
+
 RECENT_BOXES = 32
 """So many boxes are kept: a search asks for the same one again and again, and snapping takes time."""
 
@@ -46,6 +49,12 @@ class Sides:
         self.coarse, self.rungs = self._rungs()
         self._recent = lru_cache(RECENT_BOXES)(self._box)
         self.all_coarse = self.coarse.size == np.sum(self.edge > 0)
+
+    def next_rungs(self, extent: FloatArray) -> FloatArray:
+        """The extents of the sides of few cells, one cell further out than in some extents."""
+        here = extent[self.coarse]
+        beyond = np.where(self.rungs > here[:, np.newaxis], self.rungs, np.inf).min(axis=1, initial=np.inf)
+        return np.where(np.isfinite(beyond), beyond, here)
 
     def _rungs(self) -> tuple[IntArray, FloatArray]:
         """The sides of axes of few cells, and the extents at which their cells end, from 0 on."""

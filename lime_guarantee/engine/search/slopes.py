@@ -31,7 +31,7 @@ from lime_guarantee.engine.kernels.slopes import (
     odds_and_slopes,
 )
 from lime_guarantee.engine.search.likelihood import KNOTS, Likelihood, main_direction
-from lime_guarantee.engine.search.sides import Sides
+from lime_guarantee.engine.search.sides import FEW_FEATURES, Sides
 from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray
 
 SLOPE, BEND, STEP = 17.0, 11.0, 5.0
@@ -166,9 +166,11 @@ class Slopes:
         return self._moved(extent, edge, target, trust)
 
     def limit(self, extent: FloatArray, trust: float) -> FloatArray:
-        """How far sides may move out from some extents; sides of few cells stay where they are."""
-        far: FloatArray = np.minimum(extent + np.expm1(trust) * self._half_width(extent), self.sides.edge)
-        far[self.sides.coarse] = extent[self.sides.coarse]
+        """How far sides may move out from some extents: of few cells by a cell, or not with many features."""
+        sides = self.sides
+        far: FloatArray = np.minimum(extent + np.expm1(trust) * self._half_width(extent), sides.edge)
+        few = sides.dims <= FEW_FEATURES
+        far[sides.coarse] = sides.next_rungs(extent) if few else extent[sides.coarse]
         return far
 
     def _half_width(self, extent: FloatArray) -> FloatArray:

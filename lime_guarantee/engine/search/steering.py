@@ -19,10 +19,11 @@ from lime_guarantee.engine.search.slopes import Slopes
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
-LEARNING_SHARE, AGAIN_SHARE = 0.3, 0.1
-"""The failing share at which a box is steered while it grows, and at which it is where the domain itself
-seldom fails, or where much effort begins again: a draw tells most about a slope where 10 to 30 % fail. Of
-what is allowed, the same share is added; see `_above_allowed`."""
+LEARNING_SHARE, AGAIN_SHARE, FOR_EACH_FEATURE = 0.3, 0.1, 0.02
+"""The failing share at which a box is steered while it grows, and at which it is with few features, where the
+domain itself seldom fails, or where much effort begins again: a draw tells most about a slope where 10 to
+30 % fail, and the more sides there are, the more failures it takes. Of what is allowed, the same share is
+added; see `_above_allowed`."""
 
 GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
 """The most rounds of growing; draws in each, times the square root of the number of features; and the least
@@ -39,7 +40,7 @@ around the instance."""
 INWARD_DRAWS = 30
 """Draws of the domain, for each feature, before boxes are looked for within it."""
 
-MOST_INWARDS, MOST_GROWING = 64, 20
+MOST_INWARDS, MOST_GROWING = 64, 40
 """With more features there are too few draws to tell sides apart, and the model alone is asked: where boxes
 are looked for inwards, from many draws of the domain on, and where they grow."""
 
@@ -88,6 +89,7 @@ class Steering:
         self.root = float(np.sqrt(sides.dims))
         self.many = max(1.0, sides.dims / MANY_FEATURES) ** 0.5
         self.trust = FIRST_TRUST / self.many
+        self.learning_share = min(max(FOR_EACH_FEATURE * sides.dims, AGAIN_SHARE), LEARNING_SHARE)
 
     def look_inwards(self) -> bool:
         """Look for the box among all of the domain, as draws of ever smaller ones say.
