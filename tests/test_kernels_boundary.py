@@ -15,6 +15,7 @@ from lime_guarantee.engine.kernels.peel import (
     sums_with,
 )
 from lime_guarantee.engine.kernels.slopes import (
+    Costs,
     Model,
     climb,
     log_odds,
@@ -126,7 +127,7 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
         over = max(log_odds(-6.0, moments(extent, model).sum(axis=0)) - target, 0.0)
         return np.log(extent[dims:] + home).sum() - penalty * over**2
 
-    found = climb(target, 0.0, 0.0, penalty, np.zeros(2 * dims), model, sides, rungs, 20)[dims:] > 0
+    found = climb(Costs(target, 0.0, 0.0, penalty), np.zeros(2 * dims), model, sides, rungs, 20)[dims:] > 0
     for axis in range(dims):
         other = found.copy()
         other[axis] = ~other[axis]
@@ -145,8 +146,8 @@ def test_a_cell_is_let_in_above_the_target_if_other_sides_make_up_for_it_cheaply
     assert 0.5 < with_cell - at_home < 1.0
     rungs = np.array([[0.0, 0.5, np.inf]])
     args = model, np.array([1]), rungs, 5
-    assert (climb(at_home, 1.0, price, 30.0, np.zeros(2), *args)[1] > 0) == grows
-    assert climb(at_home, 0.1, price, 30.0, np.zeros(2), *args)[1] == 0  # there is not so much room
+    assert (climb(Costs(at_home, 1.0, price, 30.0), np.zeros(2), *args)[1] > 0) == grows
+    assert climb(Costs(at_home, 0.1, price, 30.0), np.zeros(2), *args)[1] == 0  # there is not so much room
 
 
 def test_sums_over_draws_are_those_of_every_box_that_differs_in_one_side():

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lime_guarantee.engine.kernels.jit import kernel
-from lime_guarantee.engine.kernels.slopes import MOMENTS, Model, axis_moments, moment_slopes, moments
+from lime_guarantee.engine.kernels.slopes import MOMENTS, Model, axis_moments, moment_slopes, moments, widths
 from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 
 MOST_MOVES = 4
@@ -257,6 +257,15 @@ def moments_of_places(axis: int, extent: FloatArray, places: Places, model: Mode
 
 
 @kernel
+def extents_at(place: IntArray, places: Places) -> FloatArray:
+    """The extents of the box whose sides stand at some places, in the units of the model."""
+    extent = np.empty(place.size)
+    for side in range(place.size):
+        extent[side] = places.scaled[side, place[side]]
+    return extent
+
+
+@kernel
 def odds_at(side: int, k: int, told: Told) -> float:
     """The log-odds that a draw fails with a side at another place."""
     axis, change = side % told.width.size, 0.0
@@ -293,7 +302,7 @@ def best_move(
     total, pure = sums.total, is_pure(sums.total, goal.aim)
     best, best_side, best_place = 0.0 if too_often else goal.least, -1, -1
     for side in range(place.size):
-        width = max(told.width[side % told.width.size], 1e-300)
+        width = told.width[side % told.width.size]
         weights, failing, squares, rows = 0.0, 0.0, 0.0, 0.0
         for k in range(place[side] if too_often else places.counts[side]):
             if k == place[side]:
@@ -332,13 +341,7 @@ def best_move(
 
 @kernel
 def peeled(
-    draws: Points,
-    volume: float,
-    rows: Points,
-    place: IntArray,
-    places: Places,
-    model: Model,
-    goal: Goal,
+    draws: Points, volume: float, rows: Points, place: IntArray, places: Places, model: Model, goal: Goal
 ) -> IntArray:
     """The places of the sides once all moves are made that pay.
 
@@ -349,44 +352,35 @@ def peeled(
 
     Parameters
     ----------
-    draws, rows : Points
-        What is known of the boundary, and data that shall be inside.
-    volume : float
-        Of the box, as the weights are volumes.
-    place : array of shape (2 D,)
-        Where the sides stand.
-    places : Places
-    model : Model
-    goal : Goal
+    draws, rows : what is known of the boundary, and data that shall be inside
+    volume : of the box, as the weights are volumes
+    place, places : where the sides stand, and where they may
+    model, goal
     """
-    dims, place = model.home.size, place.copy()
-    extent = np.empty(2 * dims)
-    for side in range(2 * dims):
-        extent[side] = places.scaled[side, place[side]]
+    place = place.copy()
+    extent = extents_at(place, places)
     each = moments(extent, model)
-    moved = np.empty((2 * dims, places.extents.shape[1], MOMENTS))
-    for axis in range(dims):
+    moved = np.empty((place.size, places.extents.shape[1], MOMENTS))
+    for axis in range(model.home.size):
         moments_of_places(axis, extent, places, model, moved)
     sums = side_sums(draws, place, places.extents.shape[1])
     of_rows = side_sums(rows, place, places.extents.shape[1])
-    most, most_rows = sums.total[2], of_rows.total[2]
-    too_often = True
+    most, most_rows, too_often = sums.total[2], of_rows.total[2], True
     for _ in range(MOST_MOVES * place.size):
         odds, by_moment = moment_slopes(model.bias, each.sum(axis=0))
-        total = sums.total
-        share = failing_share(total[0], total[1], total[2], volume, share_of_odds(odds), goal.trust)
-        too_often = too_often and share > goal.aim and not is_pure(total, goal.aim)
-        told = Told(extent[:dims] + extent[dims:] + model.home, odds, by_moment, each, moved)
+        weights, failing, squares = sums.total
+        share = failing_share(weights, failing, squares, volume, share_of_odds(odds), goal.trust)
+        too_often = too_often and share > goal.aim and not is_pure(sums.total, goal.aim)
+        told = Told(widths(extent, model), odds, by_moment, each, moved)
         over = log_odds_over(share, goal.aim)
         side, k = best_move(too_often, over, goal, volume, sums, of_rows, place, places, told)
+        if side < 0 and not too_often:
+            break
         if side < 0:
-            if not too_often:
-                break
             too_often = False
             continue
-        axis = side % dims
-        width = max(told.width[axis], 1e-300)
-        volume *= (width + places.scaled[side, k] - extent[side]) / width
+        axis = side % told.width.size
+        volume *= (told.width[axis] + places.scaled[side, k] - extent[side]) / told.width[axis]
         sums, most = sums_with(side, k, draws, place, sums, most)
         of_rows, most_rows = sums_with(side, k, rows, place, of_rows, most_rows)
         place[side], extent[side] = k, places.scaled[side, k]

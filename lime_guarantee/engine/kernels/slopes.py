@@ -51,6 +51,29 @@ class Model(NamedTuple):
     pull: FloatArray
 
 
+class Costs(NamedTuple):
+    """What it costs to move a side by a cell.
+
+    A move costs a price for the log-odds that it adds, for which other sides will be drawn in. Where these
+    come to be too high for that, or no other side can move, it costs a penalty on the square of what is too
+    high.
+
+    Parameters
+    ----------
+    target : float
+        The log-odds aimed at.
+    room : float
+        By how much they may be higher, for the price.
+    price, penalty : float
+        Of log-odds, and of the square of what is too high; no price if 0.
+    """
+
+    target: float
+    room: float
+    price: float
+    penalty: float
+
+
 @kernel
 def axis_moments(i: int, extent: FloatArray, model: Model, found: FloatArray) -> None:
     """Mean and variance of an axis' term, of its share in the pulled sum, and their covariance."""
@@ -90,6 +113,13 @@ def moments(extent: FloatArray, model: Model) -> FloatArray:
     for i in range(model.home.size):
         axis_moments(i, extent, model, found[i])
     return found
+
+
+@kernel
+def widths(extent: FloatArray, model: Model) -> FloatArray:
+    """The width of every axis."""
+    dims = model.home.size
+    return np.maximum(extent[:dims] + extent[dims:] + model.home, 1e-300)
 
 
 @kernel
@@ -162,44 +192,37 @@ def loss_and_slopes(
 
 
 @kernel
+def gain_of_cell(ratio: float, odds: float, after: float, costs: Costs) -> float:
+    """What it brings to make an axis longer by a factor, if the log-odds are others after that."""
+    if costs.price > 0.0 and after < max(odds, costs.target + costs.room):
+        return math.log(ratio) - costs.price * (after - odds)
+    over, over_after = max(odds - costs.target, 0.0), max(after - costs.target, 0.0)
+    return math.log(ratio) + costs.penalty * (over**2 - over_after**2)
+
+
+@kernel
 def climb(
-    target: float,
-    room: float,
-    price: float,
-    penalty: float,
-    extent: FloatArray,
-    model: Model,
-    sides: IntArray,
-    rungs: FloatArray,
-    most: int,
+    costs: Costs, extent: FloatArray, model: Model, sides: IntArray, rungs: FloatArray, most: int
 ) -> FloatArray:
     """Move sides of few cells by a cell at a time, the move that pays best first.
 
-    A move pays by the log width that it brings. It costs a price for the log-odds that it adds, for which
-    other sides will be drawn in. Where these come to be too high for that, or no other side can move, it
-    costs a penalty on the square of what is too high.
-
     Parameters
     ----------
-    target : log-odds aimed at
-    room : by how much they may be higher, for the price
-    price, penalty : of log-odds, and of the square of what is too high; no price if 0
-    extent, model : the box, and the model
+    costs, extent, model : what a move costs; the box, and the model
     sides, rungs : sides that move so, and the extents they may have, a row each, from 0 on; then infinity
     most : the most moves
     """
-    bias, home, dims = model.bias, model.home, model.home.size
-    extent = extent.copy()
+    dims, extent = model.home.size, extent.copy()
     base = moments(extent, model)
     total = base.sum(axis=0)
     trial = np.empty(MOMENTS)
-    odds = log_odds(bias, total)
+    odds = log_odds(model.bias, total)
     for _ in range(most):
         best, best_side, best_extent = 1e-3, -1, 0.0
         for k in range(sides.size):
             side, now = sides[k], extent[sides[k]]
             axis = side % dims
-            width = extent[axis] + extent[dims + axis] + home[axis]
+            width = extent[axis] + extent[dims + axis] + model.home[axis]
             for j in range(rungs.shape[1]):
                 below = j + 1 < rungs.shape[1] and rungs[k, j + 1] == now
                 above = j > 0 and rungs[k, j - 1] == now
@@ -208,12 +231,8 @@ def climb(
                 extent[side] = rungs[k, j]
                 axis_moments(axis, extent, model, trial)
                 extent[side] = now
-                after = log_odds(bias, total - base[axis] + trial)
-                gain = np.log((width - now + rungs[k, j]) / width)
-                if price > 0.0 and after < max(odds, target + room):
-                    gain -= price * (after - odds)
-                else:
-                    gain += penalty * (max(odds - target, 0.0) ** 2 - max(after - target, 0.0) ** 2)
+                after = log_odds(model.bias, total - base[axis] + trial)
+                gain = gain_of_cell((width - now + rungs[k, j]) / width, odds, after, costs)
                 if gain > best:
                     best, best_side, best_extent = gain, side, rungs[k, j]
         if best_side < 0:
@@ -223,5 +242,5 @@ def climb(
         axis_moments(axis, extent, model, trial)
         total += trial - base[axis]
         base[axis] = trial
-        odds = log_odds(bias, total)
+        odds = log_odds(model.bias, total)
     return extent

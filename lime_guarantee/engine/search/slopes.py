@@ -23,6 +23,7 @@ from scipy import optimize, special
 
 from lime_guarantee.engine.kernels.bins import BINS, binned
 from lime_guarantee.engine.kernels.slopes import (
+    Costs,
     Model,
     climb,
     log_odds,
@@ -220,9 +221,9 @@ class Slopes:
         tried = self._scaled(extent)
         # A side between two cells goes down to the nearer one.
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
-        costs = target, ROOM_FOR_CELLS, self._price(tried), PENALTY
+        costs = Costs(target, ROOM_FOR_CELLS, self._price(tried), PENALTY)
         most = max(2, int(np.ceil(CELLS_MOVED * trust * coarse.size)))
-        scaled = climb(*costs, tried, self.model, coarse, rungs, most)
+        scaled = climb(costs, tried, self.model, coarse, rungs, most)
         new = extent.copy()
         new[coarse] = scaled[coarse] * unit[:, 0]
         return new
