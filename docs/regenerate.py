@@ -52,7 +52,6 @@ CONSTANTS_OF = (
     "search/free_cells.py",
     "failure_model.py",
     "category_order.py",
-    "search/coverage.py",
     "kernels/bins.py",
     "kernels/slopes.py",
     "kernels/peel.py",

@@ -25,7 +25,6 @@ from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
-from lime_guarantee.engine.search.coverage import CoveragePolish
 from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
@@ -80,8 +79,7 @@ class Boundary:
     Parameters
     ----------
     effort : {"low", "normal", "high"}
-        "low" takes fewer draws, for a box that is a little smaller. "high" takes more, for a larger one, the
-        sides of which are moved at last to cover more of the data.
+        "low" takes fewer draws, for a box that is a little smaller. "high" takes more, for a larger one.
 
     Examples
     --------
@@ -103,11 +101,6 @@ class Boundary:
 
     def propose(self, task: Task) -> Proposals:
         """Propose boxes until one is accepted, or the search has nothing more to offer."""
-        best = yield from _largest_accepted(self._propose(task))
-        if self.effort == "high" and best is not None:
-            yield from CoveragePolish(task, best).propose()
-
-    def _propose(self, task: Task) -> Proposals:
         if task.free_axes.size == 0:
             yield task.domain
         elif is_binary(task):
@@ -115,23 +108,6 @@ class Boundary:
                 yield from FreeCells(task, effort).propose()
         else:
             yield from _Run(task, self.effort).propose()
-
-
-def _largest_accepted(proposals: Proposals) -> Generator[Proposal, Attempt, Attempt | None]:
-    """Pass proposals on; returns the attempt in which the largest box was accepted, if any was."""
-    best: Attempt | None = None
-    proposal = next(proposals, None)
-    while proposal is not None:
-        attempt = yield proposal
-        if attempt.shape is not None and (
-            best is None or best.shape is None or attempt.shape.log_share > best.shape.log_share
-        ):
-            best = attempt
-        try:
-            proposal = proposals.send(attempt)
-        except StopIteration:
-            break
-    return best
 
 
 class _Run:
