@@ -8,6 +8,7 @@ import pytest
 from benchmarks.problems import problems
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, find_region
+from lime_guarantee.engine.search import boundary
 
 pytestmark = pytest.mark.compiled
 
@@ -224,3 +225,17 @@ def test_the_default_search_is_boundary():
     default = find(l1_ball, np.full(10, 0.1), TEN)
     assert default == find(l1_ball, np.full(10, 0.1), TEN, search=Boundary())
     assert default == find(l1_ball, np.full(10, 0.1), TEN, search="balanced")  # what it was called before
+
+
+def test_a_box_in_which_nothing_failed_at_first_ends_a_search_for_smaller_ones(monkeypatch):
+    """Checkers mislead the model: boxes that it proposes get smaller than what was known from the start."""
+    checker = problem("checker", 40, 391)
+
+    def found():
+        return find(checker.faithful, checker.instance, checker.domain, measure="uniform", random_state=391)
+
+    region = found()
+    assert region.log10_share > checker.best - 0.1
+    assert region.evaluations < 25_000
+    monkeypatch.setattr(boundary._Run, "_larger_known", lambda self, box: ())
+    assert found().evaluations > 25_000

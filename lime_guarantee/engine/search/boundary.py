@@ -172,6 +172,7 @@ class _Run:
         """Propose nested boxes, smaller ones after each rejection; returns the one that is accepted."""
         highest = self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
+        known: tuple[Box, ...] = ()
         settled, restarted = self.sides.box(self.steering.extent).log_share, False
         lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):
@@ -189,6 +190,9 @@ class _Run:
                     self.steering.lower(RESTART_SHARE)
                     continue
                 highest *= AIM_AFTER_REJECTION
+                if rejected and not known:
+                    known = self._larger_known(boxes[0])
+                    boxes = known or boxes
                 if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
                     continue
                 attempt = yield _proposal(boxes)
@@ -200,6 +204,11 @@ class _Run:
             except OutOfBudget:
                 return None
         return None
+
+    def _larger_known(self, box: Box) -> tuple[Box, ...]:
+        """A box in which nothing failed while the search began, if it is larger than another, and holds."""
+        known = [one for one in self.steering.faithful if one.log_share > box.log_share]
+        return tuple(one for one in known[-1:] if self.sides.draw(one, SMALL_DRAWS)[1].all())
 
     def _small_boxes(self) -> tuple[Box, ...]:
         """Small boxes, nested, the largest of which is one that a few draws find faithful."""
