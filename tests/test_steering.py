@@ -189,3 +189,21 @@ def test_what_fails_near_the_instance_but_not_next_to_it_is_stopped_short_of(see
     domain = Domain.from_bounds([0] * DIMS, [1] * DIMS)
     region = find_region(faithful, np.zeros(DIMS), domain, random_state=seed)
     assert region.log10_share == pytest.approx(-2.0, abs=0.05)
+
+
+def test_a_box_from_which_the_search_starts_again_holds_along_rays_too(monkeypatch):
+    task = task_of(
+        lambda X: next_to_the_instance(X), Domain.from_bounds([-1] * DIMS, [1] * DIMS), np.zeros(DIMS)
+    )
+
+    def reach(seldom):
+        run = boundary_module._Run(task, "normal")
+        run.seldom = seldom
+        monkeypatch.setattr(
+            run.steering, "grow", lambda share: run.steering._begin(run.sides.edge, inwards=False)
+        )
+        run._grow(boundary_module.RESTART_SHARE)
+        return 2 * run.steering.extent[DIMS]
+
+    assert reach(True) <= 0.2
+    assert reach(False) > 0.2

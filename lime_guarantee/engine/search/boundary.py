@@ -119,6 +119,7 @@ class _Run:
         self.certificate = draws_to_accept(0, 0, task.purity, attempt_level(1, task.confidence))
         self.sides = Sides(task, int(RESERVE * self.certificate) + REASKED_ROWS)
         self.steering = Steering(self.sides)
+        self.seldom = False  # whether the domain itself seldom fails
 
     def propose(self) -> Proposals:
         """Propose boxes until one is accepted; with much effort, look for larger ones then.
@@ -141,15 +142,18 @@ class _Run:
         _, faithful = self.sides.draw(self.task.domain, FIRST_LOOK)
         if faithful.all() and self._rays_hold() and (yield self.task.domain).accepted:
             return True
-        seldom = np.mean(~faithful) <= MOST_FAILING
-        if seldom and self.steering.look_inwards() and (yield from self._settle()):
+        self.seldom = bool(np.mean(~faithful) <= MOST_FAILING)
+        if self.seldom and self.steering.look_inwards() and (yield from self._settle()):
             return True
-        share = AGAIN_SHARE if seldom else self.steering.learning_share
+        self._grow(AGAIN_SHARE if self.seldom else self.steering.learning_share)
+        return (yield from self._settle())
+
+    def _grow(self, share: float) -> None:
+        """Let a box grow around the instance, failing this often at first, and lower that."""
         self.steering.grow(share)
         self.steering.lower(share)
-        if seldom:
+        if self.seldom:
             self.steering.draw_in_along_rays()
-        return (yield from self._settle())
 
     def _settle(self) -> Generator[Proposal, Attempt, bool]:
         """Propose boxes until one is accepted; with much effort, larger ones then. Whether one was."""
@@ -186,8 +190,7 @@ class _Run:
             try:
                 if boxes[0].log_share < lowest and not restarted:
                     restarted = True
-                    self.steering.grow(RESTART_SHARE)
-                    self.steering.lower(RESTART_SHARE)
+                    self._grow(RESTART_SHARE)
                     continue
                 highest *= AIM_AFTER_REJECTION
                 if rejected and not known:
