@@ -8,7 +8,7 @@ import pytest
 from benchmarks.problems import problems
 from benchmarks.shapes import problem
 from lime_guarantee import Boundary, Domain, find_region
-from lime_guarantee.engine.search import boundary
+from lime_guarantee.engine.search import boundary, steering
 
 pytestmark = pytest.mark.compiled
 
@@ -85,6 +85,20 @@ def test_few_features_whose_failures_never_end_are_searched_as_many_are(point, l
     _, found = next(itertools.islice(problems("iris", "forest", "logistic", 26, None), point, None))
     region = find(found.faithful, found.instance, found.domain, measure="uniform", random_state=point)
     assert region.log10_volume > log10_volume
+
+
+def test_with_few_features_a_box_grows_while_few_draws_fail(monkeypatch):
+    """Where three tenths fail, as with many features, the way back from there ends small on trees."""
+    given = dict(enumerate(found for _, found in problems("iris", "forest", "logistic", 42, None)))
+
+    def mean_volume():
+        asked = [(given[point], seed) for point in (4, 41) for seed in range(4)]
+        regions = [find(one, None, None, measure="uniform", random_state=seed) for one, seed in asked]
+        return np.mean([region.log10_volume for region in regions])
+
+    assert mean_volume() > 0.5
+    monkeypatch.setattr(steering, "AGAIN_SHARE", steering.LEARNING_SHARE)
+    assert mean_volume() < 0.5
 
 
 def test_a_set_in_pieces_gives_the_piece_around_the_instance():
