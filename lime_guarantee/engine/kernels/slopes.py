@@ -179,15 +179,13 @@ def loss_and_slopes(
 
     That is minus its log volume, and a penalty on the square of the log-odds above a target.
     """
-    home, dims = model.home, model.home.size
     odds, slopes = odds_and_slopes(extent, model)
-    over = max(odds - target, 0.0)
+    width, over = widths(extent, model), max(odds - target, 0.0)
     loss = penalty * over**2
-    for i in range(dims):
-        width = max(extent[i] + extent[dims + i] + home[i], 1e-300)
-        loss -= math.log(width)
-        for side in (i, dims + i):
-            slopes[side] = 2.0 * penalty * over * slopes[side] - extent[side] / width
+    for i in range(width.size):
+        loss -= math.log(width[i])
+        for side in (i, width.size + i):
+            slopes[side] = 2.0 * penalty * over * slopes[side] - extent[side] / width[i]
     return loss, slopes
 
 

@@ -19,7 +19,6 @@ from lime_guarantee.support.arrays import BoolArray, FloatArray, IntArray
 FEW_CELLS = 16
 """Sides of an axis of so many cells, or fewer, move by a cell at a time."""
 
-
 FEW_FEATURES = 5
 """With so few features, draws fill a box: they tell finer places apart, and what single cells do."""
 
