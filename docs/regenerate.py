@@ -49,7 +49,7 @@ CONSTANTS_OF = (
     "search/likelihood.py",
     "search/draws.py",
     "search/sides.py",
-    "search/free_cells.py",
+    "search/cells.py",
     "failure_model.py",
     "category_order.py",
     "kernels/bins.py",

@@ -32,7 +32,7 @@ LONGEST = [
     ["test_jit"],
     ["test_scaffolding"],
     ["test_audit_run", "test_cli_audit", "test_audit_workers"],
-    ["test_free_cells"],
+    ["test_cells"],
     ["test_packaging"],
     ["test_paper"],
     ["test_imports"],

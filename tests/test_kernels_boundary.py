@@ -127,7 +127,8 @@ def test_the_climb_ends_where_no_single_move_pays(seed):
         over = max(log_odds(-6.0, moments(extent, model).sum(axis=0)) - target, 0.0)
         return np.log(extent[dims:] + home).sum() - penalty * over**2
 
-    found = climb(Costs(target, 0.0, 0.0, penalty), np.zeros(2 * dims), model, sides, rungs, 20)[dims:] > 0
+    costs, start = Costs(target, 0.0, 0.0, penalty), np.zeros(2 * dims)
+    found = climb(costs, start, model, sides, rungs, 20)[dims:] > 0
     for axis in range(dims):
         other = found.copy()
         other[axis] = ~other[axis]

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from lime_guarantee.engine.kernels.bins import BINS, binned, sums_of, totals_in
-from lime_guarantee.engine.search import likelihood as fitting
-from lime_guarantee.engine.search.likelihood import KNOTS, PLACES, Likelihood, main_direction
+from lime_guarantee.engine.search.likelihood import KNOTS, PLACES, PULL_RIDGE, Likelihood, main_direction
+from lime_guarantee.engine.search.slopes import NEWTON_STEPS
 
 DIMS, COUNT = 3, 500
-FEW = fitting.CONJUGATE_STEPS
+FEW = NEWTON_STEPS
 
 
 def points_in(rng, dims=DIMS, count=COUNT):
@@ -93,9 +93,9 @@ def test_a_step_goes_down_and_steps_end_where_the_loss_is_level():
     likelihood, _ = a_problem()
     weights = some_weights(likelihood)
     slopes = loss_slopes(likelihood, weights)
-    assert slopes @ likelihood.newton_step(weights) < 0
+    assert slopes @ likelihood.newton_step(weights, FEW) < 0
     for _ in range(12):
-        weights = weights + likelihood.newton_step(weights)
+        weights = weights + likelihood.newton_step(weights, FEW)
     assert np.abs(loss_slopes(likelihood, weights)).max() < 0.02 * np.abs(slopes).max()
 
 
@@ -106,15 +106,12 @@ def test_few_steps_solve_newtons_equations_nearly(monkeypatch, seed):
     likelihood, _ = a_problem(seed, dims=20, count=2_000, sharp=4.0)
     weights = 0.1 * some_weights(likelihood)
 
-    def gained():
-        return likelihood.loss(weights) - likelihood.loss(weights + likelihood.newton_step(weights))
+    def gained(steps):
+        return likelihood.loss(weights) - likelihood.loss(weights + likelihood.newton_step(weights, steps))
 
-    few = gained()
-    monkeypatch.setattr(fitting, "CONJUGATE_STEPS", 400)
-    most = gained()
-    monkeypatch.setattr(fitting, "CONJUGATE_STEPS", FEW)
+    few, most = gained(FEW), gained(400)
     monkeypatch.setattr(Likelihood, "_nearly", lambda self, spread, pulling: lambda right: right)
-    plain = gained()
+    plain = gained(FEW)
     assert most - few < 0.02 * most
     assert most - few < 0.3 * (most - plain)
 
@@ -134,7 +131,7 @@ def test_of_independent_sides_newtons_equations_are_solved():
     right = rng.normal(size=1 + rises + 2)
     found = likelihood._nearly(spread, np.zeros(300))(right)
     np.testing.assert_allclose(equations @ found[: 1 + rises], right[: 1 + rises], atol=1e-8)
-    np.testing.assert_allclose(found[-2:], right[-2:] / fitting.PULL_RIDGE)
+    np.testing.assert_allclose(found[-2:], right[-2:] / PULL_RIDGE)
 
 
 @pytest.mark.parametrize("home", [0.45, 0.01], ids=["in the middle", "in a corner"])

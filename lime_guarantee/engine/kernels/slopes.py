@@ -134,8 +134,9 @@ def log_odds(bias: float, total: FloatArray) -> float:
         z = k / NODES_PER_DEVIATION
         weight = math.exp(-z * z / 2)
         odds = (bias + mean + together / deviation * z + (pulled + deviation * z) ** 2) / scale
-        bad += weight * math.erfc(-odds)
-        good += weight * math.erfc(odds)
+        tail = weight * math.erfc(abs(odds))  # one of the two is small, and is to be right
+        bad += tail if odds < 0.0 else 2.0 * weight - tail
+        good += tail if odds >= 0.0 else 2.0 * weight - tail
     return math.log(max(bad, 1e-290)) - math.log(max(good, 1e-290))
 
 

@@ -25,7 +25,6 @@ from lime_guarantee.engine.certify.decisions import draws_to_accept
 from lime_guarantee.engine.certify.proposal import Proposal
 from lime_guarantee.engine.oracle import REASKED_ROWS
 from lime_guarantee.engine.search.base import Effort, Proposals, Task
-from lime_guarantee.engine.search.free_cells import FreeCells, is_binary
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import PRIOR_FAILURES
@@ -62,7 +61,7 @@ RESERVE, ENOUGH = 4.0, 6.0
 """Where evaluations are limited, some are left for so many certificates, in the end; and for so many there
 must be some before any other test, which takes more than that of a box without a failure."""
 
-SMALL_SCALES, SMALL_PLACES = (0.3, 0.1, 0.03, 0.01), (0, 2)
+SMALL_SCALES, SMALL_PLACES = (1.0, 0.3, 0.1, 0.03, 0.01), (0, 2)
 """The common factors by which the domain, and the smallest box in which nothing failed, are drawn in if
 evaluations run out; and which of the small boxes are proposed together, the largest first, with the smallest
 of all."""
@@ -103,9 +102,6 @@ class Boundary:
         """Propose boxes until one is accepted, or the search has nothing more to offer."""
         if task.free_axes.size == 0:
             yield task.domain
-        elif is_binary(task):
-            for effort in ("normal", "high") if self.effort == "high" else (self.effort,):
-                yield from FreeCells(task, effort).propose()
         else:
             yield from _Run(task, self.effort).propose()
 
@@ -215,7 +211,7 @@ class _Run:
 
     def _small_boxes(self) -> tuple[Box, ...]:
         """Small boxes, nested, the largest of which is one that a few draws find faithful."""
-        tried, chains = self.steering.faithful, [self._chain([], self.sides.edge)]
+        tried, chains = self.steering.faithful, [self._chain([], self.steering.furthest)]
         if tried:
             chains.append(self._chain(tried, self.sides.extent(tried[-1])))
         if self._remaining <= 2 * self.certificate:  # there is one try
@@ -227,12 +223,19 @@ class _Run:
     def _chain(self, boxes: list[Box], smallest: FloatArray) -> list[Box]:
         """Some boxes and smaller ones, those that are nested and differ enough."""
         chain: list[Box] = []
-        for box in [*boxes, *(self.sides.box(scale * smallest) for scale in SMALL_SCALES)]:
+        for box in [*boxes, *(self.sides.box(self._smaller(smallest, scale)) for scale in SMALL_SCALES)]:
             if not self.sides.home.holds(box) and (
                 not chain or (chain[-1].holds(box) and box.log_share < chain[-1].log_share - SMALL_STEP)
             ):
                 chain.append(box)
         return chain
+
+    def _smaller(self, extent: FloatArray, scale: float) -> FloatArray:
+        """Extents by a factor smaller; of the sides of few cells, that share stays where it is."""
+        smaller, cells = scale * extent, extent[self.sides.coarse]
+        staying = np.cumsum(cells > 0) <= scale * np.sum(cells > 0)
+        smaller[self.sides.coarse] = np.where(staying, cells, 0.0)
+        return smaller
 
     def _first_holding(self, chain: list[Box]) -> int:
         """Which of some nested boxes a few draws find faithful first; the last is believed to be."""

@@ -56,7 +56,7 @@ class Draws:
     def __init__(self, sides: Sides) -> None:
         self.sides = sides
         rows = sides.task.rows
-        self._rows = self._beyond(rows if sides.cube.counts_rows else rows[:0])  # as `_far` has the draws
+        self._rows = sides.beyond(rows if sides.cube.counts_rows else rows[:0])  # as `_far` has the draws
         self._by_rows = BY_ROWS if len(self._rows) else 0.0
         self._far = np.empty((0, 2 * sides.dims))  # how far each draw lies beyond the home, towards each side
         self._failed = np.empty(0, dtype=np.bool_)
@@ -77,7 +77,7 @@ class Draws:
             here += each * known.contains(points)
         self._density += density * self._within(self.sides.extent(box))
         self._boxes.append((box, len(points), density))
-        self._far = np.concatenate([self._far, self._beyond(points)])
+        self._far = np.concatenate([self._far, self.sides.beyond(points)])
         self._failed = np.concatenate([self._failed, ~faithful])
         self._density = np.concatenate([self._density, here])
         while self._far.size > KEPT_NUMBERS and len(self._boxes) > 1:
@@ -175,11 +175,6 @@ class Draws:
         extents[coarse, :FEW_CELLS] = np.where(rungs <= limit[coarse, np.newaxis] + TINY, rungs, np.inf)
         counts = np.where(self.sides.edge > 0, np.isfinite(extents).sum(axis=1), 1)
         return Places(extents, counts, extents / np.tile(slopes.unit, 2)[:, np.newaxis])
-
-    def _beyond(self, points: FloatArray) -> FloatArray:
-        """How far points lie beyond the home, towards each side."""
-        home = self.sides.home
-        return np.concatenate([home.lower - points, points - home.upper], axis=1)
 
     def _within(self, extent: FloatArray) -> BoolArray:
         """Which draws the box of some extents holds."""

@@ -19,9 +19,6 @@ KNOTS = np.array([0.0, 0.12, 0.3, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6])
 """Where profiles bend, in units of the longer extent of an axis. The model is fitted to points up to the last
 one."""
 
-CONJUGATE_STEPS = 2
-"""Steps in which Newton's equations are solved: the first nearly does it."""
-
 PULL_RIDGE = 4.0
 """How strongly pulls are drawn to 0: half as large as rises, in the units of the axes."""
 
@@ -70,11 +67,12 @@ class Likelihood:
         likelihood = np.sum(np.logaddexp(0.0, odds) - self.failed * odds)
         return float(likelihood + np.sum(self._ridge[1:] * weights[1:] ** 2) / 2)
 
-    def newton_step(self, weights: FloatArray) -> FloatArray:
+    def newton_step(self, weights: FloatArray, steps: int) -> FloatArray:
         """Newton's step to the least loss, as far as that is sure to be a minimum.
 
-        Where pulls are small, what curves the loss along them is the square itself: of faithful points, which
-        it makes fail. What failing points would take off from that is left out.
+        Its equations are solved in so many steps, the first of which nearly does it. Where pulls are small,
+        what curves the loss along them is the square itself: of faithful points, which it makes fail. What
+        failing points would take off from that is left out.
         """
         odds, pulled = self._odds(weights)
         chance = special.expit(odds)
@@ -90,7 +88,7 @@ class Likelihood:
         missed = chance - self.failed
         right = -self._slopes(missed, 2.0 * pulled * missed) - ridge * weights
         nearly = self._nearly(spread, 4.0 * pulled**2 * spread + square)
-        return _conjugate_gradients(curved, nearly, right)
+        return _conjugate_gradients(curved, nearly, right, steps)
 
     def _odds(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The log-odds, and the pulled sums, at every point."""
@@ -151,13 +149,14 @@ def _conjugate_gradients(
     curved: Callable[[FloatArray], FloatArray],
     nearly: Callable[[FloatArray], FloatArray],
     right: FloatArray,
+    steps: int,
 ) -> FloatArray:
     """What `curved` makes `right` of; `nearly` tells it nearly."""
     found = np.zeros(right.size)
     residual = right
     near = way = nearly(right)
     size = first = float(residual @ near)
-    for _ in range(CONJUGATE_STEPS):
+    for _ in range(steps):
         bent = curved(way)
         length = size / max(float(way @ bent), 1e-300)
         found = found + length * way

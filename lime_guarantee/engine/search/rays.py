@@ -28,11 +28,25 @@ def reach_alone(sides: Sides) -> FloatArray:
     """How far every side goes when it moves alone, until it first fails."""
     reach = sides.edge.copy()
     free = np.flatnonzero(sides.edge > 0)
+    if sides.coarse.size:
+        reach[sides.coarse] = _cells_alone(sides)
+        free = np.setdiff1d(free, sides.coarse)
     far = sides.edge[free, np.newaxis] * PLACES
     faithful = _moved_alone(sides, free, far)
     stopped = ~faithful.all(axis=1)
     reach[free[stopped]] = _until_failing(sides, free[stopped], far[stopped], faithful[stopped])
     return reach
+
+
+def _cells_alone(sides: Sides) -> FloatArray:
+    """How far every side of few cells goes when it moves alone: every cell is asked."""
+    cells = sides.rungs[:, 1:]
+    there = np.isfinite(cells)
+    faithful = np.ones(cells.shape, dtype=np.bool_)
+    which = np.repeat(sides.coarse[:, np.newaxis], cells.shape[1], axis=1)
+    faithful[there] = sides.along(which[there], cells[there])
+    held = np.minimum.accumulate(faithful & there, axis=1)
+    return np.asarray(np.take_along_axis(sides.rungs, held.sum(axis=1)[:, np.newaxis], axis=1)[:, 0])
 
 
 def drawn_in(sides: Sides, extent: FloatArray) -> FloatArray:

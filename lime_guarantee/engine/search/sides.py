@@ -89,6 +89,10 @@ class Sides:
         """The extents of a box."""
         return np.concatenate([self.home.lower - box.lower, box.upper - self.home.upper])
 
+    def beyond(self, points: FloatArray) -> FloatArray:
+        """How far points lie beyond the home, towards each side."""
+        return np.concatenate([self.home.lower - points, points - self.home.upper], axis=1)
+
     def width(self, extent: FloatArray) -> FloatArray:
         """The width of every axis in the box of some extents, before it is snapped."""
         return np.asarray(extent[: self.dims] + extent[self.dims :] + self.home.width)

@@ -32,7 +32,7 @@ from lime_guarantee.engine.kernels.slopes import (
     odds_and_slopes,
 )
 from lime_guarantee.engine.search.likelihood import KNOTS, Likelihood, main_direction
-from lime_guarantee.engine.search.sides import FEW_FEATURES, Sides
+from lime_guarantee.engine.search.sides import FEW_CELLS, FEW_FEATURES, Sides
 from lime_guarantee.support.arrays import BoolArray, ByteArray, FloatArray
 
 SLOPE, BEND, STEP = 17.0, 11.0, 5.0
@@ -40,8 +40,10 @@ SLOPE, BEND, STEP = 17.0, 11.0, 5.0
 standard deviations of log-odds, over the square root of the number of features: so the sum of all profiles is
 of one size, however many there are. Most boundaries are smooth, so slopes are freer than steps."""
 
-NEWTON_STEPS = 2
-"""Steps in which the model is fitted anew: it starts from the last fit."""
+NEWTON_STEPS, CELL_STEPS, LEAST_BETTER = 2, 10, 0.01
+"""The most steps in which the model is fitted anew, from the last fit on, and as many in which the equations
+of each are solved; more if all sides have few cells, which stand or fall by what the model says of them; and
+the least gain of likelihood for which it goes on."""
 
 KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 2_400_000
 """The most faithful and the most failing points that are kept, times the number of features; in any case so
@@ -163,7 +165,10 @@ class Slopes:
         """
         edge = self.sides.edge if edge is None else edge
         target = float(special.logit(aim))
-        extent = self._climbed(np.minimum(extent, edge), edge, target, trust)
+        if self.sides.all_coarse:  # anew from as far as sides may go: no step is final
+            return self._climbed(edge, edge, target, FEW_CELLS * self.sides.coarse.size)
+        most = max(2, int(np.ceil(CELLS_MOVED * trust * self.sides.coarse.size)))
+        extent = self._climbed(np.minimum(extent, edge), edge, target, most)
         return self._moved(extent, edge, target, trust)
 
     def limit(self, extent: FloatArray, trust: float) -> FloatArray:
@@ -210,8 +215,8 @@ class Slopes:
         new = np.where(coarse, extent, np.where(edge > 0, scaled * unit, 0.0))
         return np.where(new > NEAR_EDGE * edge, edge, new)
 
-    def _climbed(self, extent: FloatArray, edge: FloatArray, target: float, trust: float) -> FloatArray:
-        """The extents, sides of few cells moved by whole cells as far as that pays under the model."""
+    def _climbed(self, extent: FloatArray, edge: FloatArray, target: float, most: int) -> FloatArray:
+        """The extents, sides of few cells moved a cell at a time, as often as that pays, or at most so often."""
         coarse = self.sides.coarse
         if coarse.size == 0:
             return extent
@@ -222,10 +227,9 @@ class Slopes:
         # A side between two cells goes down to the nearer one.
         tried[coarse] = np.max(np.where(rungs <= tried[coarse, np.newaxis], rungs, 0.0), axis=1)
         costs = Costs(target, ROOM_FOR_CELLS, self._price(tried), PENALTY)
-        most = max(2, int(np.ceil(CELLS_MOVED * trust * coarse.size)))
         scaled = climb(costs, tried, self.model, coarse, rungs, most)
-        new = extent.copy()
-        new[coarse] = scaled[coarse] * unit[:, 0]
+        new, rung = extent.copy(), np.argmax(rungs == scaled[coarse, np.newaxis], axis=1)
+        new[coarse] = np.take_along_axis(self.sides.rungs, rung[:, np.newaxis], axis=1)[:, 0]
         return new
 
     def _price(self, scaled: FloatArray) -> float:
@@ -278,15 +282,19 @@ class Slopes:
         free = np.linalg.solve(self._expected, self.rises[:, :, np.newaxis])
         weights = np.concatenate([[self.bias], free.ravel(), self.pull])
         loss = likelihood.loss(weights)
-        for _ in range(NEWTON_STEPS):
-            way = likelihood.newton_step(weights)
+        steps = CELL_STEPS if self.sides.all_coarse else NEWTON_STEPS
+        for _ in range(steps):
+            way = likelihood.newton_step(weights, steps)
             for shorter in (1.0, 0.3, 0.1, 0.03):
                 after = likelihood.loss(weights + shorter * way)
                 if after < loss:
                     break
             else:
                 break
-            weights, loss = weights + shorter * way, after
+            better, loss = loss - after, after
+            weights = weights + shorter * way
+            if better < LEAST_BETTER:
+                break
         self.bias = float(weights[0])
         self.rises = likelihood.rises(weights)
         self.pull = weights[1 + self.rises.size :]

@@ -12,6 +12,7 @@ import numpy as np
 
 from lime_guarantee.engine.batches import Batch, joined
 from lime_guarantee.engine.certify.certificate import Attempt
+from lime_guarantee.engine.search.cells import learnt, let_in
 from lime_guarantee.engine.search.draws import Draws
 from lime_guarantee.engine.search.rays import drawn_in, reach_alone
 from lime_guarantee.engine.search.sides import Sides
@@ -25,9 +26,12 @@ domain itself seldom fails, or where much effort begins again: a draw tells most
 30 % fail, and the more sides there are, the more failures it takes. Of what is allowed, the same share is
 added; see `_above_allowed`."""
 
-GROWING_ROUNDS, GROWING_DRAWS, LEAST_GROWTH = 30, 20, 0.03
-"""The most rounds of growing; draws in each, times the square root of the number of features; and the least
-growth of the log volume in three rounds, times the number of features, for which it goes on."""
+GROWING_ROUNDS, GROWING_DRAWS = 60, 20
+"""The most rounds of growing; and draws in each, times the square root of the number of features."""
+
+LEAST_GROWTH, PATIENCE = 0.03, 6
+"""The least growth of the log volume in so many rounds, times the number of features, for which it goes on:
+between two ways out that fail together, a box stands still for some rounds."""
 
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
@@ -44,8 +48,9 @@ MOST_INWARDS, MOST_GROWING = 64, 40
 """With more features there are too few draws to tell sides apart, and the model alone is asked: where boxes
 are looked for inwards, from many draws of the domain on, and where they grow."""
 
-CELL_DRAWS = 12
-"""Draws for each axis, where some have few cells, that tell which of these may vary."""
+CELL_ROUND, SEEN_FAILURES = 25, 3
+"""Draws in a round where all sides have few cells, times the square root of the number of features; and so
+many failures at least are to be expected."""
 
 CALIBRATION = 5
 """Draws after these rounds, times 1 / (1 - purity): so many failures tell how often the box fails."""
@@ -59,7 +64,7 @@ MANY_FEATURES = 20
 ratio: what the model gets wrong about every side adds up."""
 
 TOO_MANY_FAIL = 0.7
-"""A box that fails so often has grown too fast, and goes back half of the way."""
+"""A box that fails so often has grown too fast: it goes back half of the way to the last that did not."""
 
 START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
 """Common factors at which a box is tried to start from, draws at each, and which of them if all fail
@@ -85,7 +90,7 @@ class Steering:
         self._alone: FloatArray | None = None  # how far sides go alone
         self._held: FloatArray | None = None  # the largest box that hardly failed, as extents
         self.last: Batch = (np.empty((0, sides.dims)), np.empty(0, dtype=np.bool_))
-        self._before = self.extent  # that of the box before the last step
+        self._before = self.extent  # that of the last box that did not fail too often
         self.root = float(np.sqrt(sides.dims))
         self.many = max(1.0, sides.dims / MANY_FEATURES) ** 0.5
         self.trust = FIRST_TRUST / self.many
@@ -107,25 +112,28 @@ class Steering:
         return True
 
     def draw_in_along_rays(self) -> None:
-        """Draw in sides along which the instance, moved alone, fails on most of the way."""
+        """Draw in sides along which the instance, moved alone, fails on most of the way, unless all do."""
         along_rays = drawn_in(self.sides, self.extent)
-        if np.any(along_rays < self.extent):
+        if np.any(along_rays < self.extent) and not self.sides.home.holds(self.sides.box(along_rays)):
             self.extent, self._held = along_rays, None  # nor is a larger box, that fails there, to come back
             self._see()
 
     def grow(self, share: float) -> None:
         """Let the box grow, failing this often, until it no longer does."""
         self.start(self._above_allowed(share))
+        if self.sides.all_coarse:
+            return
         draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
         self._draw(2 * draws)
         volumes: list[float] = []
-        for _ in range(0 if self.sides.all_coarse else GROWING_ROUNDS):
+        for _ in range(GROWING_ROUNDS):
             self._round("growing", self._above_allowed(share), self.trust, draws)
             failures, count = self.counts()
             if failures > 2 * self._above_allowed(share) * count:
                 continue  # it has grown too fast: its size tells nothing
             volumes.append(self.sides.box(self.extent).log_share)
-            if len(volumes) > 4 and max(volumes[-3:]) < max(volumes[:-3]) + LEAST_GROWTH * self.sides.dims:
+            least = max(volumes[:-PATIENCE], default=-np.inf) + LEAST_GROWTH * self.sides.dims
+            if max(volumes[-PATIENCE:]) < least:
                 break
         self._draw(draws)
 
@@ -138,11 +146,17 @@ class Steering:
             done = k / SETTLING_ROUNDS
             aim = start * (self.allowed / start) ** done
             draws = self._draws(SETTLING_DRAWS) * min(np.sqrt(LEARNING_SHARE / aim), 4.0)
+            if self.sides.all_coarse:
+                draws = max(CELL_ROUND * self.root, SEEN_FAILURES / aim)
             trust = self.trust * (LAST_TRUST / FIRST_TRUST) ** done
             self._round("settling", aim, trust, int(draws))
+            if self.sides.home.holds(self.sides.box(self.extent)):
+                break  # there is nothing left to learn from
         held = self._held
         if held is not None and self.sides.box(held).log_share > self.sides.box(self.extent).log_share:
             self.extent = held
+        if self.sides.all_coarse:
+            self.extent = let_in(self.sides, self.extent, self.furthest)
         self._see()
 
     def _see(self) -> None:
@@ -175,7 +189,9 @@ class Steering:
         first = first if first < START_SCALES.size else SMALL_START
         self.extent = extents[first]
         if sides.coarse.size:
-            self._learn_cells(START_SCALES[max(first - 1, 0)])
+            half = START_SCALES[np.argmin(np.abs(failing - 0.5))]
+            self.slopes.note(*learnt(sides, self.extent, half))
+            self.extent[sides.coarse] = 0.0
 
     def _begin(self, extent: FloatArray, *, inwards: bool) -> None:
         """Begin with a box, and know nothing."""
@@ -221,6 +237,12 @@ class Steering:
         """Failures among the last draws, and all of these."""
         return int(np.sum(~self.last[1])), len(self.last[1])
 
+    @property
+    def furthest(self) -> FloatArray:
+        """How far sides may go: of few cells, where there are no others, none that fails alone."""
+        known = self.sides.all_coarse and self._alone is not None
+        return self._alone if known else self.sides.edge
+
     def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
         """Extents drawn in by a factor; sides of few cells stay where they are."""
         extent = np.where(moved, scale * start, start)
@@ -234,15 +256,6 @@ class Steering:
             held[self.sides.coarse] = 0.0
         return held
 
-    def _learn_cells(self, share: float) -> None:
-        """Draw points in which few features of few cells leave the instance, and close all sides of these."""
-        count = CELL_DRAWS * max(self.sides.dims, 16)
-        points = np.concatenate(
-            [self.sides.thinned(self.extent, part * share, count // 2) for part in (1.0, 0.5)]
-        )
-        self.slopes.note(points, self.sides.evaluate(points))
-        self.extent[self.sides.coarse] = 0.0
-
     def _round(self, phase: str, aim: float, trust: float, draws: int) -> None:
         """Learn from the last draws, move the sides, and draw anew."""
         self.task.report(phase, self.sides.box(self.extent))
@@ -250,22 +263,29 @@ class Steering:
         if failures > TOO_MANY_FAIL * count:
             self.extent = np.minimum(self.extent, np.sqrt(self.extent * self._before))
             trust /= 2
+        else:
+            self._before = self.extent
         self._keep_inside()
-        self._before = self.extent
         self.slopes.fit(self.extent, *self.counts())
-        self.extent = self._largest(aim, trust)
+        self.extent = self._largest(aim, trust, phase == "settling")
         self._draw(draws)
 
-    def _largest(self, aim: float, trust: float) -> FloatArray:
-        """Extents of the largest box that fails no more than the aim, by the draws or by the model."""
+    def _largest(self, aim: float, trust: float, settling: bool) -> FloatArray:
+        """Extents of the largest box that fails no more than the aim, by the draws or by the model.
+
+        The model tells finer places than draws do, which matters where the box settles. While it grows, the
+        model holds it back: of two ways out that fail together, a sum of sides takes neither.
+        """
         if self.draws is not None and self.inwards:  # anew from the whole domain: no step is final
             return self.draws.largest(self.slopes, aim, self.sides.edge)
-        by_model = self.slopes.largest(self.extent, aim, trust)
+        extent = self.extent
+        if settling or self.draws is None:
+            extent = self.slopes.largest(extent, aim, trust, self.furthest)
         if self.draws is None:
-            return by_model
+            return extent
         limit = self.slopes.limit(self.extent, trust)
-        by_draws = [self.draws.largest(self.slopes, aim, start, limit) for start in (limit, by_model)]
-        return self.draws.better(self.slopes, aim, by_model, *by_draws)
+        by_draws = [self.draws.largest(self.slopes, aim, start, limit) for start in (limit, extent)]
+        return self.draws.better(self.slopes, aim, extent, *by_draws)
 
     def _draw(self, count: int) -> None:
         box = self.sides.box(self.extent)
