@@ -59,6 +59,15 @@ def test_a_union_of_two_boxes_does_not_collapse_with_many_features():
 
 
 @pytest.mark.compiled
+@pytest.mark.parametrize("seed", [501, 502])
+def test_with_many_features_a_union_is_not_lost_at_the_first_step_nor_given_up(seed):
+    """Of 501, nearly all fails when the box first grows; in 502, it stands still between both ways out."""
+    shape = problem("L", 40, seed)
+    region = find(shape.faithful, shape.instance, shape.domain, measure="uniform", random_state=seed)
+    assert region.log10_share > shape.best - 2.0
+
+
+@pytest.mark.compiled
 def test_next_to_an_oblique_boundary_it_gives_up_only_what_it_must():
     """No ray goes far up, but a box may: the best one holds half of the domain."""
     region = find(lambda X: X.sum(axis=1) < 1e-3, np.zeros(5), cube_domain(5), measure="uniform")

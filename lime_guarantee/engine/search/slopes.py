@@ -216,7 +216,7 @@ class Slopes:
         return np.where(new > NEAR_EDGE * edge, edge, new)
 
     def _climbed(self, extent: FloatArray, edge: FloatArray, target: float, most: int) -> FloatArray:
-        """The extents, sides of few cells moved a cell at a time, as often as that pays, or at most so often."""
+        """The extents, sides of few cells moved a cell at a time as long as that pays, at most so often."""
         coarse = self.sides.coarse
         if coarse.size == 0:
             return extent
