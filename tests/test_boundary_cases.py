@@ -251,5 +251,5 @@ def test_a_box_in_which_nothing_failed_at_first_ends_a_search_for_smaller_ones(m
     region = found()
     assert region.log10_share > checker.best - 0.1
     assert region.evaluations < 25_000
-    monkeypatch.setattr(boundary._Run, "_larger_known", lambda self, box: ())
+    monkeypatch.setattr(boundary._Run, "_known_at_start", lambda self, larger_than: ())
     assert found().evaluations > 25_000

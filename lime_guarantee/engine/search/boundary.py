@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from lime_guarantee.engine.search.base import Effort, Proposals, Task
 from lime_guarantee.engine.search.rays import drawn_in
 from lime_guarantee.engine.search.sides import OutOfBudget, Sides
 from lime_guarantee.engine.search.slopes import PRIOR_FAILURES
-from lime_guarantee.engine.search.steering import AGAIN_SHARE, MOST_FAILING, Steering
+from lime_guarantee.engine.search.steering import AGAIN_SHARE, LEARNING_SHARE, MOST_FAILING, Steering
 from lime_guarantee.errors import InvalidInputError
 from lime_guarantee.space.box import Box
 from lime_guarantee.support.arrays import FloatArray
@@ -173,7 +174,9 @@ class _Run:
         highest = self.allowed * (MODEST_AIM if self.effort == "low" else 1.0)
         rejected: list[Box] = []
         known: tuple[Box, ...] = ()
-        settled, restarted = self.sides.box(self.steering.extent).log_share, False
+        failures, count = self.steering.counts()
+        restarted = failures > LEARNING_SHARE * count  # then growing came to nothing, and would again
+        settled = self.sides.box(self.steering.extent).log_share
         lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):
             self._check_enough()
@@ -190,7 +193,7 @@ class _Run:
                     continue
                 highest *= AIM_AFTER_REJECTION
                 if rejected and not known:
-                    known = self._larger_known(boxes[0])
+                    known = self._known_at_start(boxes[0].log_share)
                     boxes = known or boxes
                 if any(boxes[0].holds(box) and box.holds(boxes[0]) for box in rejected):
                     continue
@@ -204,10 +207,11 @@ class _Run:
                 return None
         return None
 
-    def _larger_known(self, box: Box) -> tuple[Box, ...]:
-        """A box in which nothing failed while the search began, if it is larger than another, and holds."""
-        known = [one for one in self.steering.faithful if one.log_share > box.log_share]
-        return tuple(one for one in known[-1:] if self.sides.draw(one, SMALL_DRAWS)[1].all())
+    def _known_at_start(self, larger_than: float) -> tuple[Box, ...]:
+        """The largest box in which nothing failed at first, if it is larger than that, and holds."""
+        known = (one for one in self.steering.faithful if one.log_share > larger_than)
+        holding = (one for one in known if self.sides.draw(one, SMALL_DRAWS)[1].all())
+        return tuple(islice(holding, 1))
 
     def _small_boxes(self) -> tuple[Box, ...]:
         """Small boxes, nested, the largest of which is one that a few draws find faithful."""

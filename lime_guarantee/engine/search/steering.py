@@ -26,12 +26,11 @@ domain itself seldom fails, or where much effort begins again: a draw tells most
 30 % fail, and the more sides there are, the more failures it takes. Of what is allowed, the same share is
 added; see `_above_allowed`."""
 
-GROWING_ROUNDS, GROWING_DRAWS = 60, 20
-"""The most rounds of growing; and draws in each, times the square root of the number of features."""
-
-LEAST_GROWTH, PATIENCE = 0.03, 6
-"""The least growth of the log volume in so many rounds, times the number of features, for which it goes on:
-between two ways out that fail together, a box stands still for some rounds."""
+GROWING_DRAWS, LEAST_GROWTH, PATIENCE = 20, 0.03, 1.7
+"""Draws in a round of growing, the least growth of the log volume, and the rounds without it after which the
+box no longer grows: times the root of the number of features, this number itself, and its root. Between two
+ways out that fail together a box stands still for some rounds. A round that fails too often tells less of
+growth, and counts half."""
 
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
@@ -44,9 +43,9 @@ around the instance."""
 INWARD_DRAWS = 30
 """Draws of the domain, for each feature, before boxes are looked for within it."""
 
-MOST_INWARDS, MOST_GROWING = 64, 40
-"""With more features there are too few draws to tell sides apart, and the model alone is asked: where boxes
-are looked for inwards, from many draws of the domain on, and where they grow."""
+MOST_TOLD, MOST_SETTLING = 64, 40
+"""With more features there are too few draws to tell sides apart, and the model alone is asked: at all, and
+where a box that grew settles."""
 
 CELL_ROUND, SEEN_FAILURES = 25, 3
 """Draws in a round where all sides have few cells, times the square root of the number of features; and so
@@ -125,22 +124,23 @@ class Steering:
             return
         draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
         self._draw(2 * draws)
-        volumes: list[float] = []
-        for _ in range(GROWING_ROUNDS):
+        most, in_vain = -np.inf, 0.0
+        while in_vain < PATIENCE * self.root:
             self._round("growing", self._above_allowed(share), self.trust, draws)
             failures, count = self.counts()
-            if failures > 2 * self._above_allowed(share) * count:
-                continue  # it has grown too fast: its size tells nothing
-            volumes.append(self.sides.box(self.extent).log_share)
-            least = max(volumes[:-PATIENCE], default=-np.inf) + LEAST_GROWTH * self.sides.dims
-            if max(volumes[-PATIENCE:]) < least:
-                break
+            size = self.sides.box(self.extent).log_share
+            too_fast = failures > 2 * self._above_allowed(share) * count
+            in_vain += 0.5 if too_fast else 1.0
+            if size > most + LEAST_GROWTH * self.sides.dims and not too_fast:
+                most, in_vain = size, 0.0
         self._draw(draws)
 
     def lower(self, first: float) -> None:
         """Lower the failing share round by round, with ever smaller steps; then see what the box is worth."""
         start = self._above_allowed(first)
-        if self.draws is None and self.sides.dims <= MOST_GROWING:
+        if not self.inwards and self.sides.dims > MOST_SETTLING:
+            self.draws = None
+        elif self.draws is None:
             self.draws = Draws(self.sides)  # what cells do together, draws tell, and no sum of sides
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
@@ -198,8 +198,7 @@ class Steering:
         self.extent, self.inwards, self._held = extent, inwards, None
         self._before = extent
         self.slopes = Slopes(self.sides)
-        most = MOST_INWARDS if inwards else MOST_GROWING
-        told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= most
+        told = (inwards or self.sides.coarse.size == 0) and self.sides.dims <= MOST_TOLD
         self.draws = Draws(self.sides) if told else None
 
     def nested(self, aims: FloatArray) -> list[FloatArray]:
