@@ -175,7 +175,8 @@ class _Run:
         rejected: list[Box] = []
         known: tuple[Box, ...] = ()
         failures, count = self.steering.counts()
-        restarted = failures > LEARNING_SHARE * count  # then growing came to nothing, and would again
+        # Where growing came to nothing, it would again.
+        restarted = not self.steering.inwards and failures > LEARNING_SHARE * count
         settled = self.sides.box(self.steering.extent).log_share
         lowest = settled - MOST_LOSS * self.steering.many**2
         for _ in range(MOST_ATTEMPTS):

@@ -26,11 +26,11 @@ domain itself seldom fails, or where much effort begins again: a draw tells most
 30 % fail, and the more sides there are, the more failures it takes. Of what is allowed, the same share is
 added; see `_above_allowed`."""
 
-GROWING_DRAWS, LEAST_GROWTH, PATIENCE = 20, 0.03, 1.7
+GROWING_DRAWS, LEAST_GROWTH, PATIENCE, LEAST_ROUNDS = 20, 0.03, 1.7, 3
 """Draws in a round of growing, the least growth of the log volume, and the rounds without it after which the
-box no longer grows: times the root of the number of features, this number itself, and its root. Between two
-ways out that fail together a box stands still for some rounds. A round that fails too often tells less of
-growth, and counts half."""
+box no longer grows: times the root of the number of features, this number itself, and its root, but so many
+rounds at least. Between two ways out that fail together a box stands still for some rounds. Where few fail,
+rounds have more draws and are fewer. A round that fails too often tells less of growth, and counts half."""
 
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
@@ -122,10 +122,11 @@ class Steering:
         self.start(self._above_allowed(share))
         if self.sides.all_coarse:
             return
-        draws = int(self._draws(GROWING_DRAWS) * np.sqrt(LEARNING_SHARE / share))
+        more = float(np.sqrt(LEARNING_SHARE / share))
+        draws = int(self._draws(GROWING_DRAWS) * more)
         self._draw(2 * draws)
         most, in_vain = -np.inf, 0.0
-        while in_vain < PATIENCE * self.root:
+        while in_vain < max(LEAST_ROUNDS, PATIENCE * self.root / more):
             self._round("growing", self._above_allowed(share), self.trust, draws)
             failures, count = self.counts()
             size = self.sides.box(self.extent).log_share
