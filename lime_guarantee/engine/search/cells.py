@@ -11,14 +11,11 @@ from lime_guarantee.engine.batches import Batch
 from lime_guarantee.engine.search.sides import Sides
 from lime_guarantee.support.arrays import BoolArray, FloatArray
 
-LEARN_DRAWS, LEAST_AXES = 12, 16
-"""Draws for each axis, of so many at least, that tell which cells may vary."""
+LEARN_DRAWS = 12
+"""Draws for each axis that tell which cells may vary."""
 
 CELL_DRAWS = 12
 """Draws that a cell next to a box has to pass without a failure."""
-
-TIMES = 4
-"""The most times that more cells are let in."""
 
 GROUP_TESTS, GROUP_DRAWS, MOST_FAILING_TOGETHER = 12, 100, 0.3
 """How often groups of those that passed are tried together, the draws for that, and the failing share at
@@ -27,7 +24,7 @@ which a group is halved."""
 
 def learnt(sides: Sides, extent: FloatArray, share: float) -> Batch:
     """Points of a box in which features of few cells leave the instance that often, and half as often."""
-    count = LEARN_DRAWS * max(sides.dims, LEAST_AXES) // 2
+    count = LEARN_DRAWS * sides.dims // 2
     points = np.concatenate([sides.thinned(extent, part * share, count) for part in (1.0, 0.5)])
     return points, sides.evaluate(points)
 
@@ -42,12 +39,11 @@ def let_in(sides: Sides, extent: FloatArray, edge: FloatArray) -> FloatArray:
     edge : array of shape (2 D,)
         How far sides may go at all.
     """
-    for _ in range(TIMES):
-        before = sides.box(extent).log_share
-        extent = _let_in_once(sides, extent, edge)
-        if sides.box(extent).log_share <= before:
-            break
-    return extent
+    while True:
+        longer = _let_in_once(sides, extent, edge)
+        if sides.box(longer).log_share <= sides.box(extent).log_share:
+            return extent
+        extent = longer
 
 
 def _let_in_once(sides: Sides, extent: FloatArray, edge: FloatArray) -> FloatArray:

@@ -45,9 +45,9 @@ NEWTON_STEPS, CELL_STEPS, LEAST_BETTER = 2, 10, 0.01
 of each are solved; more if all sides have few cells, which stand or fall by what the model says of them; and
 the least gain of likelihood for which it goes on."""
 
-KEPT, KEPT_AT_LEAST, KEPT_NUMBERS = 120, 400, 2_400_000
-"""The most faithful and the most failing points that are kept, times the number of features; in any case so
-many; and the most numbers that they are, which bounds time and memory."""
+KEPT, KEPT_NUMBERS = 120, 2_400_000
+"""The most faithful and the most failing points that are kept, times the number of features; and the most
+numbers that they are, which bounds time and memory."""
 
 FIRST_PULL, LEAST_PULL = 0.5, 0.05
 """A pull below the least has no slope to go by: it starts along the main direction of the failures."""
@@ -122,7 +122,7 @@ class Slopes:
     def note(self, points: FloatArray, faithful: BoolArray) -> None:
         """Take note of draws; the oldest ones are forgotten where there are too many."""
         dims, known = self.sides.dims, len(self.failed)
-        most = max(min(KEPT * dims, KEPT_NUMBERS // dims), KEPT_AT_LEAST)
+        most = min(KEPT * dims, KEPT_NUMBERS // dims)
         failed = np.concatenate([self.failed, ~faithful])
         kept = np.ones(failed.size, dtype=np.bool_)
         for which in (failed, ~failed):

@@ -26,11 +26,11 @@ domain itself seldom fails, or where much effort begins again: a draw tells most
 30 % fail, and the more sides there are, the more failures it takes. Of what is allowed, the same share is
 added; see `_above_allowed`."""
 
-GROWING_DRAWS, LEAST_GROWTH, PATIENCE, LEAST_ROUNDS = 20, 0.03, 1.7, 3
+GROWING_DRAWS, LEAST_GROWTH, PATIENCE = 20, 0.03, 1.7
 """Draws in a round of growing, the least growth of the log volume, and the rounds without it after which the
-box no longer grows: times the root of the number of features, this number itself, and its root, but so many
-rounds at least. Between two ways out that fail together a box stands still for some rounds. Where few fail,
-rounds have more draws and are fewer. A round that fails too often tells less of growth, and counts half."""
+box no longer grows: times the root of the number of features, this number itself, and its root. Between two
+ways out that fail together a box stands still for some rounds. Where few fail, rounds have more draws and are
+fewer. A round that fails too often tells less of growth, and counts half."""
 
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
@@ -65,9 +65,8 @@ ratio: what the model gets wrong about every side adds up."""
 TOO_MANY_FAIL = 0.7
 """A box that fails so often has grown too fast: it goes back half of the way to the last that did not."""
 
-START_SCALES, START_DRAWS, SMALL_START = 0.5 ** np.arange(15), 15, 6
-"""Common factors at which a box is tried to start from, draws at each, and which of them if all fail
-often."""
+START_SCALES, START_DRAWS = 0.5 ** np.arange(15), 15
+"""Common factors at which a box is tried to start from, and draws at each."""
 
 
 class Steering:
@@ -126,7 +125,7 @@ class Steering:
         draws = int(self._draws(GROWING_DRAWS) * more)
         self._draw(2 * draws)
         most, in_vain = -np.inf, 0.0
-        while in_vain < max(LEAST_ROUNDS, PATIENCE * self.root / more):
+        while in_vain < PATIENCE * self.root / more:
             self._round("growing", self._above_allowed(share), self.trust, draws)
             failures, count = self.counts()
             size = self.sides.box(self.extent).log_share
@@ -187,7 +186,7 @@ class Steering:
             first = int(often[-1]) + 1 if often.size else 0
             if first < START_SCALES.size:
                 break
-        first = first if first < START_SCALES.size else SMALL_START
+        first = min(first, START_SCALES.size - 1)
         self.extent = extents[first]
         if sides.coarse.size:
             half = START_SCALES[np.argmin(np.abs(failing - 0.5))]
