@@ -59,10 +59,10 @@ def test_a_union_of_two_boxes_does_not_collapse_with_many_features():
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("seed", [501, 502])
-def test_with_many_features_a_union_is_not_lost_at_the_first_step_nor_given_up(seed):
-    """Of 501, nearly all fails when the box first grows; in 502, it stands still between both ways out."""
-    shape = problem("L", 40, seed)
+@pytest.mark.parametrize(("dims", "seed"), [(40, 501), (20, 505), (20, 508)])
+def test_a_union_is_not_lost_at_the_first_step_nor_given_up(dims, seed):
+    """In the first, nearly all fails when the box first grows; in the others, it stands still at first."""
+    shape = problem("L", dims, seed)
     region = find(shape.faithful, shape.instance, shape.domain, measure="uniform", random_state=seed)
     assert region.log10_share > shape.best - 2.0
 

@@ -241,6 +241,15 @@ def test_the_default_search_is_boundary():
     assert default == find(l1_ball, np.full(10, 0.1), TEN, search="balanced")  # what it was called before
 
 
+@pytest.mark.compiled
+def test_a_search_that_came_to_nothing_does_not_begin_again():
+    """Of what a box of checkers holds, half fails wherever it grows to."""
+    checker = problem("checker", 60, 501)
+    region = find(checker.faithful, checker.instance, checker.domain, measure="uniform", random_state=501)
+    assert region.log10_share > checker.best - 0.1
+    assert region.evaluations < 60_000
+
+
 def test_a_box_in_which_nothing_failed_at_first_ends_a_search_for_smaller_ones(monkeypatch):
     """Checkers mislead the model: boxes that it proposes get smaller than what was known from the start."""
     checker = problem("checker", 40, 391)
