@@ -29,8 +29,9 @@ added; see `_above_allowed`."""
 GROWING_DRAWS, LEAST_GROWTH, PATIENCE = 20, 0.03, 1.7
 """Draws in a round of growing, the least growth of the log volume, and the rounds without it after which the
 box no longer grows: times the root of the number of features, this number itself, and its root, which no
-longer grows with many of them. Between two ways out that fail together a box stands still for some rounds.
-Where few fail, rounds have more draws and are fewer. One that fails too often tells less, and counts half."""
+longer grows with many of them. Between two ways out that fail together a box stands still for some rounds,
+until draws choose one; the model does not, and where it alone is asked, twice so many rounds do. Where few
+fail, rounds have more draws and are fewer. One that fails too often tells less, and counts half."""
 
 SETTLING_ROUNDS, SETTLING_DRAWS = 8, 30
 """Rounds in which the failing share is lowered, and draws in each, times the square root of the number of
@@ -123,9 +124,10 @@ class Steering:
             return
         more = float(np.sqrt(LEARNING_SHARE / share))
         draws = int(self._draws(GROWING_DRAWS) * more)
+        patience = self.root / self.many / more if self.draws is not None else 2.0
         self._draw(2 * draws)
         most, in_vain = -np.inf, 0.0
-        while in_vain < PATIENCE * self.root / self.many / more:
+        while in_vain < PATIENCE * patience:
             self._round("growing", self._above_allowed(share), self.trust, draws)
             failures, count = self.counts()
             size = self.sides.box(self.extent).log_share
