@@ -87,6 +87,20 @@ def test_few_features_whose_failures_never_end_are_searched_as_many_are(point, l
     assert region.log10_volume > log10_volume
 
 
+@pytest.mark.compiled
+def test_where_boxes_come_to_little_the_search_begins_again_twice(monkeypatch):
+    """Of this point, two percent fail in most boxes, however small."""
+    _, found = next(itertools.islice(problems("wine", "forest", "tree", 21, None), 20, None))
+
+    def mean_volume():
+        regions = [find(found, None, None, measure="uniform", random_state=seed) for seed in range(5)]
+        return np.mean([max(region.log10_volume, -5.0) for region in regions])
+
+    assert mean_volume() > 3.0
+    monkeypatch.setattr(boundary, "RESTART_SHARES", ())
+    assert mean_volume() < 0.0
+
+
 def test_with_few_features_a_box_grows_while_few_draws_fail(monkeypatch):
     """Where three tenths fail, as with many features, the way back from there ends small on trees."""
     given = dict(enumerate(found for _, found in problems("iris", "forest", "logistic", 42, None)))

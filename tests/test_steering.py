@@ -202,7 +202,7 @@ def test_a_box_from_which_the_search_starts_again_holds_along_rays_too(monkeypat
         monkeypatch.setattr(
             run.steering, "grow", lambda share: run.steering._begin(run.sides.edge, inwards=False)
         )
-        run._grow(boundary_module.RESTART_SHARE)
+        run._grow(boundary_module.RESTART_SHARES[-1])
         return 2 * run.steering.extent[DIMS]
 
     assert reach(True) <= 0.2

@@ -45,11 +45,11 @@ CAUTIONS, AIM_AFTER_REJECTION, MOST_ATTEMPTS = np.array([0.8, 1.8, 2.8]), 0.8, 3
 """By how many standard deviations, of what is known of a box's failing share, nested boxes aim below the
 allowed one; a factor after every rejection; the most attempts."""
 
-MOST_LOSS, RESTART_SHARE = 3.0, 0.04
+MOST_LOSS, RESTART_SHARES = 3.0, (0.04, 0.04)
 """The most log volume by which boxes differ that are proposed together. Where those to be proposed are so
-much smaller than what the rounds came to (with many features in proportion more), the search starts again,
-once, from a smaller box that fails this often: so it sees what fails next to the instance, which larger boxes
-hide."""
+much smaller than what the rounds came to (with many features in proportion more), the search starts again
+from a smaller box that fails this often, and once more, with other draws: so it sees what fails next to the
+instance, which larger boxes hide."""
 
 LEAST_LOSS = 0.01
 """The least log volume by which a nested box is smaller than the one before."""
@@ -175,10 +175,9 @@ class _Run:
         rejected: list[Box] = []
         known: tuple[Box, ...] = ()
         failures, count = self.steering.counts()
-        # Where growing came to nothing, it would again.
-        restarted = not self.steering.inwards and failures > LEARNING_SHARE * count
-        settled = self.sides.box(self.steering.extent).log_share
-        lowest = settled - MOST_LOSS * self.steering.many**2
+        in_vain = not self.steering.inwards and failures > LEARNING_SHARE * count
+        restarts: tuple[float, ...] = () if in_vain else RESTART_SHARES  # it would come to nothing again
+        lowest = self._lowest()
         for _ in range(MOST_ATTEMPTS):
             self._check_enough()
             aims = highest * np.exp(-CAUTIONS / np.sqrt(self.steering.counts()[0] + PRIOR_FAILURES))
@@ -188,9 +187,10 @@ class _Run:
                 return None
             self.steering.extent = sizes[0]
             try:
-                if boxes[0].log_share < lowest and not restarted:
-                    restarted = True
-                    self._grow(RESTART_SHARE)
+                if boxes[0].log_share < lowest and restarts:
+                    self._grow(restarts[0])
+                    restarts = restarts[1:]
+                    lowest = self._lowest()
                     continue
                 highest *= AIM_AFTER_REJECTION
                 if rejected and not known:
@@ -207,6 +207,11 @@ class _Run:
             except OutOfBudget:
                 return None
         return None
+
+    def _lowest(self) -> float:
+        """The log volume below which boxes are much smaller than what the rounds came to."""
+        settled = self.sides.box(self.steering.extent).log_share
+        return settled - MOST_LOSS * self.steering.many**2
 
     def _known_at_start(self, larger_than: float) -> tuple[Box, ...]:
         """The largest box in which nothing failed at first, if it is larger than that, and holds."""
