@@ -211,7 +211,7 @@ class _Run:
     def _lowest(self) -> float:
         """The log volume below which boxes are much smaller than what the rounds came to."""
         settled = self.sides.box(self.steering.extent).log_share
-        return settled - MOST_LOSS * self.steering.many**2
+        return float(settled - MOST_LOSS * self.steering.many**2)
 
     def _known_at_start(self, larger_than: float) -> tuple[Box, ...]:
         """The largest box in which nothing failed at first, if it is larger than that, and holds."""

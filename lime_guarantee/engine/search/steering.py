@@ -241,8 +241,8 @@ class Steering:
     @property
     def furthest(self) -> FloatArray:
         """How far sides may go: of few cells, where there are no others, none that fails alone."""
-        known = self.sides.all_coarse and self._alone is not None
-        return self._alone if known else self.sides.edge
+        known = self._alone if self.sides.all_coarse else None
+        return self.sides.edge if known is None else known
 
     def _drawn_in(self, start: FloatArray, moved: BoolArray, scale: float) -> FloatArray:
         """Extents drawn in by a factor; sides of few cells stay where they are."""
