@@ -142,7 +142,7 @@ class Steering:
         start = self._above_allowed(first)
         if not self.inwards and self.sides.dims > MOST_SETTLING:
             self.draws = None
-        elif self.draws is None:
+        elif self.draws is None and self.sides.dims <= MOST_TOLD:
             self.draws = Draws(self.sides)  # what cells do together, draws tell, and no sum of sides
         for k in range(1, SETTLING_ROUNDS + 1):
             done = k / SETTLING_ROUNDS
