@@ -241,7 +241,7 @@ def test_words_are_taken_away(pages):
     case = region("text")
     page = pages.open(case.to_html())
     stays = next(name for name in case.names if name not in case.removable)
-    goes = case.removable[0]
+    goes = max(case.removable, key=len)  # another label begins with "the", too
     page.get_by_label(re.compile(rf"^{goes}\b")).uncheck()
     assert state(page) == "Inside the guarantee"
     assert_says_the_truth(page, case)
