@@ -32,6 +32,7 @@ def failing_share(region, faithful):
     return 1 - faithful(1 - region.sample(50_000, random_state=1)).mean()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize(
     ("dims", "tolerance", "best"), [(10, 3.0, 8), (20, 3.0, 14), (50, 3.0, 23), (100, 1.0, 24)]
 )
@@ -45,11 +46,13 @@ def test_weights_that_cancel(dims, tolerance, best):
     assert np.mean([region.calls for region in regions]) <= 40
 
 
+@pytest.mark.compiled
 def test_a_lower_purity_gives_a_longer_set():
     faithful = additive(50, 3.0, 5_000)
     assert len(held(find(faithful, 50, purity=0.9))) > len(held(find(faithful, 50)))
 
 
+@pytest.mark.compiled
 def test_axes_that_fail_alone_are_left_out_and_no_others():
     region = find(lambda flips: ~flips[:, :10].any(axis=1), 100)
     assert held(region).tolist() == list(range(10, 100))
@@ -57,16 +60,19 @@ def test_axes_that_fail_alone_are_left_out_and_no_others():
     assert region.calls <= 40
 
 
+@pytest.mark.compiled
 def test_axes_that_fail_only_together_are_held_as_far_as_they_may():
     region = find(lambda flips: flips[:, ::10].sum(axis=1) <= 3, 100)
     assert len(held(region)) == 93  # all 90 that do not matter, and 3 of the others
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("most", [2, 5])
 def test_a_limit_on_how_many_are_flipped(most):
     assert len(held(find(lambda flips: flips.sum(axis=1) <= most, 50))) == most
 
 
+@pytest.mark.compiled
 def test_pairs_that_fail_together():
     """No two axes of a pair fit: the best set is an independent one, of 38 axes."""
     pairs = np.array([np.random.default_rng(k).choice(50, 2, replace=False) for k in range(25)])
@@ -79,6 +85,7 @@ def test_pairs_that_fail_together():
     assert failing_share(region, faithful) == 0.0
 
 
+@pytest.mark.compiled
 def test_a_rare_failure_costs_little():
     assert len(held(find(lambda flips: ~(flips[:, :7] == 1).all(axis=1), 50))) >= 47
 
@@ -99,13 +106,14 @@ def test_everything_faithful_costs_little_more_than_the_certificate(dims):
     assert region.evaluations < region.certificate.draws + 400
 
 
-@pytest.mark.parametrize("dims", [1, 2, 5, 100])
+@pytest.mark.parametrize("dims", [1, 2, 5, pytest.param(100, marks=pytest.mark.compiled)])
 def test_nothing_but_the_instance_faithful(dims):
     region = find(lambda flips: ~flips.any(axis=1), dims)
     assert region.status == "uncertified"
     assert region.evaluations < 1_100 + 20 * dims
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("limit", [720, 900, 1_200, 2_000, 3_000, 4_300])
 def test_the_limit_is_kept_and_a_set_is_certified_before_it(limit):
     region = find(lambda flips: ~flips[:, :10].any(axis=1), 100, max_evaluations=limit)
@@ -114,6 +122,7 @@ def test_the_limit_is_kept_and_a_set_is_certified_before_it(limit):
         assert len(held(region)) >= 30
 
 
+@pytest.mark.compiled
 def test_more_effort_spends_more_and_finds_more():
     sizes, evaluations = [], []
     for effort in ("low", "high"):
@@ -124,6 +133,7 @@ def test_more_effort_spends_more_and_finds_more():
     assert sizes[0] < sizes[1]
 
 
+@pytest.mark.compiled
 def test_the_same_seed_gives_the_same_region():
     assert find(additive(20, 1.0, 1), 20) == find(additive(20, 1.0, 1), 20)
 
